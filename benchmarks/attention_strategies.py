@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ways to share out the sequence of an attention, over its window and the number of ranks, on pretended links.
+"""Ways to shard the sequence of an attention, over its window and the number of ranks, on pretended links.
 
   bazel build //tools/...
   python benchmarks/attention_strategies.py                       # about 4 minutes, no other packages

@@ -1,8 +1,9 @@
 //===- collectives_benchmark.cpp - Bandwidth of the threads backend -------===//
 //
-// Each collective over all ranks, one tensor of 1, 16 or 64 MB: bytes of the
-// whole tensor a second, as shared-memory figures are usually quoted; and the
-// time of the smallest one. The first argument is the number of ranks.
+// Each collective over all ranks, with one tensor of 1, 16 or 64 MB. Prints
+// bytes of the whole tensor per second, as figures of shared memory are usually
+// given, and the time of the smallest tensor. The first argument is the number
+// of ranks.
 //
 //   bazel-bin/benchmarks/collectives_benchmark
 //

@@ -1,11 +1,10 @@
 //===- compile_time_benchmark.cpp - Placement passes on long programs -----===//
 //
 // propagate + insert-reshards + partition on residual MLPs of up to a million
-// ops, the programs that peers are measured on: 8 ops a layer,
-//   y = x + (relu(x W1 + c1) W2 + c2)
-// with one annotated weight; and on chains of generics whose bodies are alike,
-// or all differ. Prints microseconds an op and the peak of memory.
-// docs/compile-time.md says what the figures mean.
+// ops, the programs that peers are measured on: 8 ops for each layer, y = x +
+// (relu(x W1 + c1) W2 + c2), with one annotated weight. Also on chains of
+// generics whose bodies are equal, or all different. Prints microseconds per op
+// and peak memory. benchmarks/results/compile-time.md explains the figures.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,8 +2,8 @@
 //
 // The products of a GPT block (b 4, s 256, h 512, 8 heads), as the compiler
 // calls them: 3-d activations, weights stored [k, n] or [n, k], heads in either
-// storage. The bound is oneDNN's dnnl_sgemm on one plain product, which is
-// timed in the same run.
+// layout. The bound is oneDNN's dnnl_sgemm on one plain product in the same
+// run.
 //
 //   taskset -c 1 bazel-bin/benchmarks/contract_benchmark
 //

@@ -25,8 +25,8 @@ static bool isText(const llvm::MemoryBuffer &buffer) {
                        });
 }
 
-/// What a location names, if it is a file: a pipe would wait for who writes to
-/// it, and a device may never end.
+/// The file that a location names, if it is a regular file: a pipe would wait
+/// for a writer, and a device may never end.
 static llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>
 openNamed(StringRef path) {
   if (!llvm::sys::fs::is_regular_file(path))
@@ -153,7 +153,8 @@ static StringRef getName(DiagnosticSeverity severity) {
   llvm_unreachable("no such severity");
 }
 
-/// The file that is spoken of as a whole; empty if there is none, or a place.
+/// The file, if a location names a whole file; empty for a position, or if
+/// there is no file.
 static StringRef getFile(Diagnostic &diagnostic) {
   auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
   return file && file.getStartLine() == 0 ? file.getFilename().getValue() : "";

@@ -1,8 +1,8 @@
 //===- Diagnostics.h - How the tools print diagnostics ----------*- C++ -*-===//
 //
-// As "file:line:column: error: …" with the line they are about. A location may
-// be in a file that is no text, as a model that was imported is: such a file is
-// named, and nothing of it printed.
+// As "file:line:column: error: …", with the source line. A location may be in a
+// binary file, such as an imported model: such a file is named, and nothing of
+// it is printed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,30 +19,30 @@ namespace mlir {
 class PassManager;
 namespace dist {
 
-/// Lets `sources` open no files but text.
+/// Lets `sources` open text files only.
 void openOnlyText(llvm::SourceMgr &sources);
 
-/// Prints "error: TEXT" for what has no location, and keeps it.
+/// Prints "error: TEXT", for errors without a location, and keeps it.
 void printError(const Twine &text);
 
-/// The errors so far, each as "file:line:column: text" or as text alone.
+/// The errors so far, each as "file:line:column: text" or as text only.
 std::vector<std::string> getErrors();
 
-/// Keeps the errors of a context for getErrors(), as long as it lives, and
-/// leaves them to the handlers that were there before.
+/// Keeps the errors of a context for getErrors(), while this object lives, and
+/// passes them on to earlier handlers.
 class ErrorKeeper : ScopedDiagnosticHandler {
 public:
   explicit ErrorKeeper(MLIRContext *context);
 };
 
-/// Prints diagnostics that are at no place, such as those of a file that cannot
-/// be read, as "error: …", where MLIR would name the place `<unknown>:0`.
+/// Prints diagnostics without a position, such as those of a file that cannot
+/// be read, as "error: …". MLIR would print the position `<unknown>:0`.
 class PlacelessPrinter : ScopedDiagnosticHandler {
 public:
   explicit PlacelessPrinter(MLIRContext *context);
 };
 
-/// Prints all diagnostics of a context, as long as it lives, and not with the
+/// Prints all diagnostics of a context, while this object lives, without the
 /// whole op.
 class DiagnosticPrinter {
 public:
@@ -55,9 +55,8 @@ private:
   ErrorKeeper keeper; // asked first
 };
 
-/// For tools whose diagnostics MLIR prints: prints those diagnostics itself,
-/// while the passes run, that have a location in a file that is no text, or
-/// none.
+/// For tools whose diagnostics MLIR prints: while the passes run, prints the
+/// diagnostics that have a location in a binary file, or no location, itself.
 void printBinaryLocations(PassManager &passes);
 
 } // namespace dist

@@ -10,7 +10,8 @@
 
 namespace mlir::dist {
 
-/// What dist-compile and dist-run have in common; one static object a tool.
+/// The common options of dist-compile and dist-run; one static object for each
+/// tool.
 struct CompileOptions {
   explicit CompileOptions(llvm::cl::OptionCategory &category)
       : schedule("schedule", llvm::cl::desc("File with the schedule"),
@@ -70,14 +71,14 @@ struct CompileOptions {
                  llvm::cl::cat(category)),
         overlap("overlap",
                 llvm::cl::desc("Whether collectives run beside computation: "
-                               "off, or auto, where --machine foresees that "
+                               "off, or auto, if --machine estimates that "
                                "it pays (default: auto with --machine, else "
                                "off)"),
                 llvm::cl::value_desc("off|auto"), llvm::cl::cat(category)),
         halos("halos",
               llvm::cl::desc("How rows of neighbours come: exchange, one call; "
                              "shifts along the devices; gather, of all rows; "
-                             "or auto, what --machine foresees is fastest "
+                             "or auto, what --machine estimates is fastest "
                              "(default: auto where --overlap is, else "
                              "exchange)"),
               llvm::cl::value_desc("auto|exchange|gather|shifts"),
@@ -85,7 +86,7 @@ struct CompileOptions {
         joinHalos("join-halos",
                   llvm::cl::desc("Whether layers that follow each other "
                                  "exchange rows once and compute those at the "
-                                 "border twice: auto, where --machine foresees "
+                                 "border twice: auto, if --machine estimates "
                                  "that it pays; never; or always; joined, "
                                  "bits may differ (default: auto where "
                                  "--overlap=auto is said, else never)"),
@@ -99,8 +100,8 @@ struct CompileOptions {
         turns("turns",
               llvm::cl::desc("Each device does its part of the batch in turns, "
                              "so that one is computed while another's data "
-                             "travel: how many, auto (two, where --overlap "
-                             "foresees that it pays), or an axis of the mesh"),
+                             "travel: how many, auto (two, if --overlap "
+                             "estimates that it pays), or an axis of the mesh"),
               llvm::cl::value_desc("N|auto|AXIS"), llvm::cl::cat(category)),
         overlapMemory("overlap-memory",
                       llvm::cl::desc("With --overlap: how many times the "

@@ -12,16 +12,17 @@
 
 namespace mlir::dist {
 
-/// The weights file that the module names, or `given` where that is not empty,
-/// as a path from the current folder; "" if there is none.
+/// The weights file that the module names, or `given` if that is not empty, as
+/// a path from the current folder; "" if there is no file.
 std::string weightsPath(ModuleOp module, StringRef moduleFile, StringRef given);
 
-/// The folder of `file`, "." for one of the current folder or for "-".
+/// The folder of `file`; "." for a file in the current folder or for "-".
 std::string folderOf(StringRef file);
 
-/// The relative path `path` from `folder` on, as it is from `newFolder` on,
-/// which need not be there yet. Symbolic links on the way are looked through.
-/// An absolute path stays, and so does any path where both are the same folder.
+/// Converts the path `path`, relative to `folder`, to one relative to
+/// `newFolder`, which need not exist yet. Symbolic links on the way are
+/// resolved. An absolute path stays, and so does any path if both are the same
+/// folder.
 std::string relocate(StringRef path, StringRef folder, StringRef newFolder);
 
 } // namespace mlir::dist

@@ -1,8 +1,8 @@
-//===- Stages.h - What a tool is doing, and how long it takes ---*- C++ -*-===//
+//===- Stages.h - A tool's stages and their times ---------------*- C++ -*-===//
 //
-// Each tool goes through stages: parse, schedule, placement, lowering, … One
-// that takes long is named on stderr; -v prints the time of each, --mlir-timing
-// that of the passes as well.
+// Each tool goes through stages: parse, schedule, placement, lowering, … A
+// stage that takes long is named on stderr. -v prints their times;
+// --mlir-timing also prints those of the passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,10 @@ public:
   Stages(std::string tool, bool verbose);
   ~Stages();
 
-  /// Begins a stage, which ends the one before. `name` is what its time is
-  /// printed under: `parse`; stages of one name are added up. `what` says more
-  /// to people who wait. Timers of the stage nest in the scope that is
-  /// returned.
+  /// Begins a stage, and ends the one before. `name` is what its time is
+  /// printed under: `parse`; stages of one name are added up. `what` is a
+  /// longer description for people who wait. Timers of the stage nest in the
+  /// returned scope.
   TimingScope &begin(llvm::StringRef name, llvm::StringRef what = "");
 
   /// Runs passes as a stage, or a part of one, with the options of the command
@@ -39,7 +39,7 @@ public:
   llvm::LogicalResult run(llvm::StringRef name, PassManager &passes,
                           Operation *op, llvm::StringRef part = "");
 
-  /// The stage whose passes failed, or its part; or "".
+  /// The stage, or its part, whose passes failed; or "".
   llvm::StringRef getFailed() const { return failed; }
 
 private:
@@ -54,7 +54,7 @@ private:
   TimingScope root, scope;
   std::string name, failed;
   Clock::time_point began;
-  /// In the order in which stages were first begun.
+  /// In the order of their first begin.
   std::vector<std::pair<std::string, std::chrono::duration<double>>> times;
 
   /// Names the stage on stderr once it has taken a few seconds.

@@ -27,8 +27,8 @@ using namespace mlir::dist;
 static constexpr StringLiteral kPlanName = "the plan";
 
 namespace {
-/// Keeps what is said while a plan is tried from being printed: the first error
-/// and the line of the plan that it is about, or 0.
+/// Prevents the messages of trying a plan from being printed. Keeps the first
+/// error and its line in the plan, or 0.
 class Refusal : public ScopedDiagnosticHandler {
 public:
   explicit Refusal(MLIRContext *context) : ScopedDiagnosticHandler(context) {
@@ -88,8 +88,9 @@ static size_t findEnd(StringRef text, size_t from) {
   return text.size();
 }
 
-/// Makes null, in line `line` of the plan, what leaves a reduction pending.
-/// Returns the line's key, or nothing where there is no such placement.
+/// Replaces the placement that leaves a reduction pending in line `line` of the
+/// plan by null. Returns the line's key, or nothing if there is no such
+/// placement.
 static std::optional<std::string> settle(std::string &text, unsigned line,
                                          MLIRContext *context) {
   auto plan = LocatedJson::parse(text, kPlanName, context);
@@ -160,7 +161,8 @@ static std::string describeTraffic(const Traffic &traffic) {
 }
 
 /// A section of a plan: modules that directives name, and the axes. `getAxes`
-/// is null for directives that do not belong to it. Empty where there are none.
+/// is null for directives that do not belong to it. Empty if there are no such
+/// directives.
 template <typename Directive>
 static std::string describeModules(ScheduleOp schedule,
                                    const ScopeIndex &scopes, StringRef name,
@@ -192,7 +194,7 @@ static std::string describeModules(ScheduleOp schedule,
   return ",\n  \"" + name.str() + "\": {" + text + "\n  }";
 }
 
-/// The modules whose heads, or experts, the schedule shares out.
+/// The modules whose heads, or experts, the schedule shards.
 static std::string describeShared(ScheduleOp schedule, const ScopeIndex &scopes,
                                   ShardTarget kind) {
   return describeModules<ShardOp>(
@@ -210,8 +212,8 @@ static std::string describeRings(ScheduleOp schedule, const ScopeIndex &scopes,
   });
 }
 
-/// Moves the schedule of `options` into the model. Returns the one that is to
-/// be applied, with those that it includes; null where there is none.
+/// Moves the schedule of `options` into the model. Returns the schedule to
+/// apply, with its includes; null if there is no schedule.
 static FailureOr<ScheduleOp> findAppliedSchedule(ModuleOp model,
                                                  ScheduleOptions &options) {
   if (!options.file.empty()) {

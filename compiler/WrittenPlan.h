@@ -1,6 +1,6 @@
-//===- WrittenPlan.h - A plan that does what a schedule does ----*- C++ -*-===//
+//===- WrittenPlan.h - A plan equivalent to a schedule ----------*- C++ -*-===//
 //
-// What dist-report --plan writes, tried before anybody relies on it.
+// Writes the plan of dist-report --plan, and tests it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,16 @@ namespace mlir::dist {
 struct WrittenPlan {
   /// The plan's file.
   std::string text;
-  /// What its form cannot say, and what it sends more or less for that.
+  /// What a plan cannot express, and how many more or fewer bytes it sends for
+  /// that.
   std::vector<std::string> notes;
 };
 
-/// Places `model` (level 0 or 1) as `options` say, and writes what was decided
-/// as a plan. The plan is applied to a copy of the model: a pending sum that
-/// does not arise there is left out of it, and what a rank would send otherwise
-/// than under the schedule is noted. `model` becomes the program of one device.
-/// Fails, with a message, where the plan would be refused.
+/// Places `model` (level 0 or 1) as `options` say, and writes the placements as
+/// a plan. The plan is applied to a copy of the model. A pending sum that does
+/// not arise there is left out of the plan, and different communication is
+/// noted. `model` becomes the program of one device. Fails, with a message, if
+/// the plan would be rejected.
 FailureOr<WrittenPlan> writePlan(ModuleOp model, ScheduleOptions options,
                                  Stages &stages);
 

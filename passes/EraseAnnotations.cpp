@@ -15,7 +15,7 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What says where a value is, and not what it is.
+/// Attributes that describe the placement of a value, and not the value.
 static bool isAnnotation(Operation *op) {
   return isa<MeshOp, ScheduleOp, ShardingConstraintOp, FollowOp,
              OptimizationBarrierOp, SyncOp, ReshardOp, ManualReshardOp>(op);

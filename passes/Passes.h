@@ -1,8 +1,8 @@
 //===- Passes.h - Passes of dist --------------------------------*- C++ -*-===//
 //
-// Described in the Passes.td of their folders, one file a pass. Those of this
-// folder are glue: schedules, gradients and training steps as passes, and the
-// pipelines.
+// Described in the Passes.td of their folders, one file for each pass. The
+// passes of this folder connect other parts: schedules, gradients and training
+// steps as passes, and the pipelines.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +58,7 @@ struct SpmdPipelineOptions : PassPipelineOptions<SpmdPipelineOptions> {
       llvm::cl::init("")};
 };
 
-/// A machine, by name or file, and its links where these are others; empty
-/// where it is not known.
+/// A machine, by name or file, and its links if they differ; empty if unknown.
 struct MachineNames {
   std::string machine, link;
 };
@@ -68,10 +67,10 @@ struct MachineNames {
 /// device.
 void buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes = false,
                        StringRef turns = {}, const MachineNames &on = {});
-/// Its first part: to a module of level 2, which is checked. Nothing is pending
-/// over the axis `turns`, if one is named.
+/// Its first part: to a module of level 2, which is verified. If the axis
+/// `turns` is named, no sum is pending over it.
 void buildPlacementPipeline(OpPassManager &pm, StringRef turns = {});
-/// The rest: what a module of level 2 says is what is done.
+/// The second part: carries out a module of level 2 as it is written.
 void buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes = false,
                             const MachineNames &on = {});
 /// Its last part, for a module of level 3: collectives on the leading

@@ -39,4 +39,6 @@ config.environment["FILECHECK_OPTS"] = (
     "-enable-var-scope --allow-unused-prefixes=false --dump-input-filter=error"
 )
 config.substitutions.append(("%{root}", root))
+# Of what is run for its numbers; --config=long (.bazelrc) optimises it, too.
+config.substitutions.append(("%{opt}", "--opt-level=" + os.environ.get("DIST_OPT_LEVEL", "0")))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))

@@ -6,6 +6,9 @@ import sys
 import time
 from xml.sax.saxutils import escape, quoteattr
 
+# For what is run for its numbers alone: LLVM takes most of a small run. --config=long (.bazelrc) optimises it, too.
+OPT_LEVEL = "--opt-level=" + os.environ.get("DIST_OPT_LEVEL", "0")
+
 
 def run(suite, cases, pattern=""):
     """Calls those of `cases`, functions by name, whose name matches; gives the exit status."""

@@ -1,12 +1,13 @@
 //===- dist-calibrate.cpp - Measures this computer ------------------------===//
 //
-// Writes a machine file (docs/machines.md) of the computer that it runs on,
-// with ranks that are threads.
+// Writes a machine file (docs/internals/machines.md) of the computer that it
+// runs on, with ranks that are threads.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Diagnostics.h"
 #include "compiler/Register.h"
+#include "dist/EmulatedLink.h"
 #include "dist/Tensor.h"
 #include "lowering/files/OutputStream.h"
 #include "tools/calibrate/MachineFile.h"
@@ -38,9 +39,8 @@ static cl::opt<unsigned>
                          "(default: one a core, 2 to 8)"),
                 cl::value_desc("N"), cl::cat(category));
 static cl::opt<std::string>
-    linkOption("link", cl::desc("Pretend that ranks are joined by such a link"),
-               cl::value_desc("latency=20us,bandwidth=1GB/s"),
-               cl::cat(category));
+    linkOption("link", cl::desc(host::linkHelp),
+               cl::value_desc(host::linkForm), cl::cat(category));
 
 static void say(const Twine &what, double value, StringRef unit) {
   llvm::errs() << "dist-calibrate: " << what << ": "
@@ -61,8 +61,8 @@ static int64_t getRanks() {
   return ranksOption;
 }
 
-/// What else the computer did: figures of a busy one are worth less, which is
-/// said.
+/// The load of the computer: figures of a busy one are worth less, which is
+/// reported.
 static std::string describeLoad(int64_t ranks) {
   double load;
   if (getloadavg(&load, 1) != 1)

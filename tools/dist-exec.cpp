@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
+#include "dist/StreamMode.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -100,20 +102,18 @@ int main(int argc, char **argv) {
   app.add_option("--weights", options.run.weights,
                  "Parameters (.safetensors), in place of the bundle's own");
   app.add_option("--input", options.inputs,
-                 std::string(inputForms) + randomHelp)
+                 std::string(inputForms) + rangeHelp)
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag(
          "--random{0}", options.seed,
-         "Random values for inputs that --input does not give; --random=SEED")
+         std::string(randomHelp) + "; --random=SEED")
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   app.add_option("--output", options.output,
                  "Folder that receives NAME.npy for each result, whole");
-  app.add_option("--backend", options.run.backend,
-                 "What runs the ranks: threads")
+  app.add_option("--backend", options.run.backend, backendHelp)
       ->capture_default_str();
-  app.add_option("--repeat", options.run.repeat,
-                 "How often to run, on the same inputs")
+  app.add_option("--repeat", options.run.repeat, repeatHelp)
       ->check([](const std::string &value) {
         int64_t number = 0;
         const char *end = value.data() + value.size();
@@ -129,12 +129,9 @@ int main(int argc, char **argv) {
       "The last run as a trace, for chrome://tracing or Perfetto, or "
       "as a page for a browser (*.html)");
   app.add_option("--link", options.link,
-                 "Pretend that ranks are joined by such a link: "
-                 "latency=20us,bandwidth=1GB/s");
-  app.add_option("--streams", options.streams,
-                 "When communication streams work: threads, or for debugging "
-                 "eager, late, seed=N");
-  app.add_flag("--json", options.json, "Last line is one JSON object");
+                 std::string(linkHelp) + ": " + linkForm);
+  app.add_option("--streams", options.streams, streamsHelp);
+  app.add_flag("--json", options.json, jsonHelp);
   try {
     // CLI11 would take what follows "--name=" for its value.
     for (int i = 1; i < argc; ++i) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Import.h"
-#include "frontends/onnx/Safetensors.h"
+#include "frontends/onnx/WeightsWriter.h"
 #include "lowering/files/OutputStream.h"
 #include "tools/common/CommandLine.h"
 
@@ -251,6 +251,6 @@ int main(int argc, char **argv) {
     llvm::WithColor::note(llvm::errs(), "dist-import")
         << "to train, export without folding: torch.onnx.export with "
            "optimize=False, or with dynamo=False and do_constant_folding=False "
-           "(docs/training.md, What exporters lose)\n";
+           "(docs/train-export.md)\n";
   return 0;
 }

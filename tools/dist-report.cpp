@@ -1,6 +1,6 @@
 //===- dist-report.cpp - What a scheduled program sends and needs ---------===//
 
-#include "compiler/Driver.h"
+#include "compiler/ComparedSchedules.h"
 #include "compiler/WrittenPlan.h"
 #include "dialects/dist/IR/Program.h"
 #include "dist/EmulatedLink.h"
@@ -20,6 +20,16 @@ namespace cl = llvm::cl;
 static cl::OptionCategory category("dist-report options");
 static cl::opt<std::string> input(cl::Positional, cl::desc("<program>"),
                                   cl::init("-"), cl::cat(category));
+static cl::list<std::string> schedules(cl::Positional,
+                                       cl::desc("[schedules of --compare]"),
+                                       cl::cat(category));
+static cl::opt<bool>
+    compare("compare",
+            cl::desc("One table in place of the report: a line for each of the "
+                     "schedules and plans (*.json) that are named after the "
+                     "program. With --machine also the time of a step and "
+                     "whether the memory suffices"),
+            cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("Where to write"),
                                    cl::value_desc("filename"), cl::init("-"),
                                    cl::cat(category));
@@ -48,7 +58,7 @@ static cl::opt<std::string>
          cl::desc("Estimate the time of the communication: each collective "
                   "takes latency + bytes sent / bandwidth; with --machine in "
                   "place of its links, too"),
-         cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+         cl::value_desc(::dist::linkForm), cl::cat(category));
 static cl::opt<bool>
     simulateStep("simulate",
                  cl::desc("Estimate the time of a step on the devices of "
@@ -88,13 +98,13 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     joinHalos("join-halos",
               cl::desc("Whether layers that follow each other exchange rows "
-                       "once, as of dist-run: auto, where --machine foresees "
+                       "once, as of dist-run: auto, if --machine estimates "
                        "that it pays; never; or always (default: never)"),
               cl::value_desc("auto|never|always"), cl::cat(category));
 static cl::opt<std::string>
     overlap("overlap",
             cl::desc("Whether collectives run beside computation, as of "
-                     "dist-run: auto, where --machine foresees that it pays; "
+                     "dist-run: auto, if --machine estimates that it pays; "
                      "or off, all where they stand (default: off)"),
             cl::value_desc("off|auto"), cl::cat(category));
 static cl::opt<double>
@@ -109,8 +119,23 @@ static cl::opt<std::string>
           cl::value_desc("N|auto|AXIS"), cl::cat(category));
 static cl::opt<bool> verbose("v",
                              cl::desc("Say how long each stage took, and with "
-                                      "--join-halos what was foreseen"),
+                                      "--join-halos the estimate"),
                              cl::cat(category));
+
+static ScheduleOptions
+getScheduleOptions(const std::vector<SizeBinding> &sizes) {
+  ScheduleOptions options{schedule, "", mesh, sizes};
+  options.overlap.mode = overlap.empty() ? "off" : overlap.getValue();
+  options.fuseTransposes = fuseTransposes;
+  options.recompute = recompute;
+  options.overlap.joinHalos = joinHalos;
+  options.overlap.memory = overlapMemory;
+  options.overlap.turns = turns;
+  options.overlap.machine = machineName;
+  options.overlap.link = linkOption;
+  options.overlap.report = verbose;
+  return options;
+}
 
 /// What the options ask for: to partition a model, or to make sizes known.
 static LogicalResult prepare(ModuleOp module, Stages &stages) {
@@ -125,19 +150,8 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
                             "(dist-opt --dist-recompute=what=")
            << recompute << " does it to this)";
   if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
-      !joinHalos.empty() || !overlap.empty() || !turns.empty()) {
-    ScheduleOptions options{schedule, "", mesh, *sizes};
-    options.overlap.mode = overlap.empty() ? "off" : overlap.getValue();
-    options.fuseTransposes = fuseTransposes;
-    options.recompute = recompute;
-    options.overlap.joinHalos = joinHalos;
-    options.overlap.memory = overlapMemory;
-    options.overlap.turns = turns;
-    options.overlap.machine = machineName;
-    options.overlap.link = linkOption;
-    options.overlap.report = verbose;
-    return distribute(module, options, stages);
-  }
+      !joinHalos.empty() || !overlap.empty() || !turns.empty())
+    return distribute(module, getScheduleOptions(*sizes), stages);
   // What is sent depends on all sizes.
   bool isUnknown = getLevel(module) == 3 && hasUnknownSizes(module);
   return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();
@@ -176,9 +190,28 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
   return writeOutput(output, [&](llvm::raw_ostream &os) { os << plan->text; });
 }
 
-/// Whether anything is said of a program.
+/// Fails, after all is written, if a schedule fails.
+static LogicalResult writeComparison(ModuleOp module, const Machine *machine,
+                                     const LinkTime &time, Stages &stages) {
+  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
+  if (failed(sizes))
+    return failure();
+  std::vector<ScheduleReport> reports = compareSchedules(
+      module, schedules, getScheduleOptions(*sizes), machine, stages);
+  if (failed(writeOutput(output, [&](llvm::raw_ostream &os) {
+        json ? printJson(reports, time, os) : printTable(reports, time, os);
+      })))
+    return failure();
+  bool areAll = llvm::all_of(reports, [](const ScheduleReport &one) {
+    return one.report.has_value();
+  });
+  return success(areAll);
+}
+
+/// Whether a program has anything to report.
 static bool hasOthers() {
   const cl::Option *all[] = {&input,
+                             &compare,
                              &schedule,
                              std::addressof(mesh),
                              &json,
@@ -205,7 +238,7 @@ static LogicalResult checkSimulation() {
   if (wantsMachine && machineName.empty())
     message = "--simulate, --timeline and --print-machine need --machine, "
               "which says on what";
-  else if (!wantsMachine && !ordersByTime && schedule.empty() &&
+  else if (!wantsMachine && !ordersByTime && schedule.empty() && !compare &&
            !machineName.empty())
     message = "--machine: what for? With a schedule collectives are the "
               "cheapest ones on it, --simulate estimates the time of a step, "
@@ -221,6 +254,23 @@ static LogicalResult checkSimulation() {
   else
     return success();
   llvm::errs() << "dist-report: error: " << message << "\n";
+  return failure();
+}
+
+static LogicalResult checkComparison() {
+  if (compare && schedules.empty())
+    llvm::errs() << "dist-report: error: --compare: name schedules after the "
+                    "model: MODEL.mlir --compare a.mlir b.mlir\n";
+  else if (!compare && !schedules.empty())
+    llvm::errs() << "dist-report: error: " << schedules.front()
+                 << ": a schedule is given with --schedule, several with "
+                    "--compare\n";
+  else if (compare && (!schedule.empty() || plan || all || !timeline.empty()))
+    llvm::errs() << "dist-report: error: --compare: the table is of several "
+                    "schedules; leave out --schedule, --plan, --all and "
+                    "--timeline\n";
+  else
+    return success();
   return failure();
 }
 
@@ -250,7 +300,7 @@ static LogicalResult run() {
                     "--join-halos and --link\n";
     return failure();
   }
-  if (failed(checkSimulation()))
+  if (failed(checkComparison()) || failed(checkSimulation()))
     return failure();
   LinkTime time;
   if (!linkOption.empty()) {
@@ -287,6 +337,9 @@ static LogicalResult run() {
   ::dist::noteInput(weightsPath(*module, input, ""));
   if (plan)
     return writePlanOf(*module, stages);
+  if (compare)
+    return writeComparison(*module, machineName.empty() ? nullptr : &machine,
+                           time, stages);
   if (failed(prepare(*module, stages)))
     return failure();
   stages.begin("report", "adding up");

@@ -8,11 +8,13 @@
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Program.h"
+#include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
+#include "dist/StreamMode.h"
 #include "dist/Timeline.h"
 #include "inputs/InputRanges.h"
 #include "lowering/files/OutputStream.h"
@@ -24,7 +26,7 @@
 #include "tools/common/RunCompiler.h"
 #include "tools/common/TimeLimit.h"
 #include "train/Train.h"
-#include "verify/Checks.h"
+#include "verify/Comparisons.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -52,18 +54,16 @@ static TrainOptions training(category);
 static cl::opt<std::string> input(cl::Positional,
                                   cl::desc("IN.mlir or OUT.dist"), cl::Required,
                                   cl::cat(category));
-static cl::opt<std::string> backend("backend",
-                                    cl::desc("What runs the ranks: threads"),
+static cl::opt<std::string> backend("backend", cl::desc(host::backendHelp),
                                     cl::init("threads"), cl::cat(category));
 static const std::string inputHelp =
-    std::string(host::inputForms) + host::randomHelp;
+    std::string(host::inputForms) + host::rangeHelp;
 static cl::list<std::string> inputs("input", cl::desc(inputHelp),
                                     cl::value_desc("NAME=VALUE"),
                                     cl::cat(category));
 static cl::opt<std::string> randomInputs(
-    "random", cl::desc("Random values for inputs that --input does not give"),
-    cl::value_desc("SEED"), cl::ValueOptional, cl::init("off"),
-    cl::cat(category));
+    "random", cl::desc(host::randomHelp), cl::value_desc("SEED"),
+    cl::ValueOptional, cl::init("off"), cl::cat(category));
 static cl::opt<std::string>
     output("output", cl::desc("Folder that receives NAME.npy for each result"),
            cl::value_desc("FOLDER"), cl::cat(category));
@@ -101,31 +101,28 @@ static cl::opt<bool> allowNonfinite(
     cl::desc("NaN equals NaN and an infinity itself; else a result that has "
              "them is no match"),
     cl::cat(category));
-static cl::opt<bool> json("json", cl::desc("Last line is one JSON object"),
-                          cl::cat(category));
-static cl::opt<int64_t> repeat("repeat",
-                               cl::desc("How often to run, on the same inputs"),
+static cl::opt<bool> json("json", cl::desc(host::jsonHelp), cl::cat(category));
+static cl::opt<int64_t> repeat("repeat", cl::desc(host::repeatHelp),
                                cl::init(1), cl::cat(category));
 static cl::opt<std::string> trace("trace",
                                   cl::desc("The last run as a trace, which "
                                            "Perfetto shows, or as a page for "
                                            "a browser (*.html); with --machine "
-                                           "beside what was foreseen"),
+                                           "beside the estimate"),
                                   cl::value_desc("FILE.json|FILE.html"),
                                   cl::cat(category));
 static cl::opt<std::string>
-    linkOption("link", cl::desc("Pretend that ranks are joined by such a link"),
-         cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+    linkOption("link", cl::desc(host::linkHelp),
+               cl::value_desc(host::linkForm), cl::cat(category));
 static cl::opt<std::string>
-    streams("streams",
-            cl::desc("When communication streams work: threads, or for "
-                     "debugging eager, late, seed=N"),
-            cl::value_desc("MODE"), cl::cat(category));
+    streams("streams", cl::desc(host::streamsHelp), cl::value_desc("MODE"),
+            cl::cat(category));
 
 static bool verifying() { return verifyMode != "off" || !reference.empty(); }
 static bool inF64() { return verifyMode == "f64"; }
 
-/// As text, so that what LLVM takes for a number is none: "" would be 0.
+/// As text, so that nothing becomes a number that LLVM takes for one: "" would
+/// be 0.
 static std::optional<double>
 parseTolerance(const cl::opt<std::string> &option) {
   if (option.empty())
@@ -243,8 +240,8 @@ static bool isTargetPlaced() {
   return text && (*text)->getBuffer().contains("\"" + training.target + "\"");
 }
 
-/// Ends the program, of which diagnostics have said what is wrong. Of options
-/// and files nothing more is to be said.
+/// Ends the program after diagnostics have reported the problem. Options and
+/// files need no further message.
 [[noreturn]] static void failToDistribute(const Stages &stages) {
   if (training.train && isTargetPlaced())
     throw host::Error(input + " could not be made a step of training (a "
@@ -289,7 +286,8 @@ static void sayPredicted(const std::optional<Simulation> &predicted) {
                  << " ms a step\n";
 }
 
-/// What the program then draws is said: it is not what it draws on one device.
+/// A warning about random numbers: the program does not draw those of one
+/// device.
 static void sayStreams(RunCompiler &compiler) {
   if (std::string text = compiler.describeStreams(); !text.empty())
     llvm::outs() << text << "\n";
@@ -371,7 +369,7 @@ static void sayError(StringRef error, bool isPrinted = false) {
     llvm::errs() << "dist-run: error: " << error << "\n";
 }
 
-/// Runs what is compared with, on one rank. `seconds` is what the ranks took.
+/// Runs the reference program, on one rank. `seconds` is the time of the ranks.
 static host::Expected runReference(const Reference &single,
                                    const host::Inputs &values, double seconds) {
   // A loop that rounding keeps from ending on one rank may end on several.
@@ -557,10 +555,10 @@ static bool run() {
   bool ok = llvm::all_of(checks, std::mem_fn(&Checked::areEqual));
 
   if (json) {
-    std::optional<double> foreseen;
+    std::optional<double> estimate;
     if (predicted)
-      foreseen = predicted->time.getTotal();
-    reportJson(program, result, checks, ok, leftOut, foreseen);
+      estimate = predicted->time.getTotal();
+    reportJson(program, result, checks, ok, leftOut, estimate);
     return ok;
   }
   for (const host::RunResult::Output &one : result.outputs)

@@ -102,7 +102,7 @@ void Batches::checkLabels(const Source &source, int64_t classes) const {
   });
 }
 
-/// Throws Error where an integer is none that the model can look up.
+/// Throws Error if the model cannot look up an integer.
 void Batches::checkRange(const Source &source, int64_t low,
                          int64_t high) const {
   checkIntegers(source, [&](int64_t value) -> std::string {

@@ -7,8 +7,6 @@
 #include "runtime/host/MappedFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -23,6 +21,8 @@ namespace host = ::dist;
 namespace fs = std::filesystem;
 
 using InputJson = nlohmann::ordered_json;
+/// With names in their order.
+using OutputJson = nlohmann::json;
 
 static constexpr char kPosition[] = "training.json";
 static constexpr char kIndex[] = "model.safetensors.index.json";
@@ -55,12 +55,8 @@ static void writeText(const std::string &path, const std::string &text) {
   sync(path);
 }
 
-static void writeJson(const std::string &path, llvm::json::Object object) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
-         << "\n";
-  writeText(path, text);
+static void writeJson(const std::string &path, const OutputJson &object) {
+  writeText(path, object.dump(/*indent=*/2) + "\n");
 }
 
 /// Entries in the order of their arguments, without doubles.
@@ -87,7 +83,7 @@ static int64_t bytesOf(const Entry &entry) {
          host::dtypeBytes(entry.what.dtype);
 }
 
-/// Tells what was saved from what is damaged, or of another step.
+/// Distinguishes a saved checkpoint from a damaged one, or one of another step.
 static std::string checksumOf(const host::Tensor &tensor) {
   host::Checksum sum = host::checksumOf(
       {static_cast<const char *>(tensor.data), size_t(tensor.bytes())});
@@ -98,7 +94,7 @@ static std::string checksumOf(const host::Tensor &tensor) {
 /// checksums are added to `sums`, by name.
 static void writeShard(const std::string &path,
                        const std::vector<const Entry *> &entries,
-                       const host::Holdings &held, llvm::json::Object &sums) {
+                       const host::Holdings &held, OutputJson &sums) {
   std::vector<host::SafetensorsEntry> header;
   for (const Entry *entry : entries)
     header.push_back(entry->what);
@@ -121,7 +117,7 @@ static void writeShard(const std::string &path,
 static void writeShards(const std::string &folder,
                         const std::vector<Entry> &entries,
                         const host::Holdings &held, int64_t shardBytes,
-                        llvm::json::Object &sums) {
+                        OutputJson &sums) {
   std::vector<std::vector<const Entry *>> shards;
   int64_t room = 0, total = 0;
   for (const Entry &entry : entries) {
@@ -134,7 +130,7 @@ static void writeShards(const std::string &folder,
     shards.back().push_back(&entry);
     room -= bytes;
   }
-  llvm::json::Object places;
+  auto places = OutputJson::object();
   for (size_t i = 0; i < shards.size(); ++i) {
     char name[64];
     std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", i + 1,
@@ -144,9 +140,8 @@ static void writeShards(const std::string &folder,
       places[entry->what.name] = std::string(name);
   }
   writeJson(folder + "/" + kIndex,
-            llvm::json::Object{
-                {"metadata", llvm::json::Object{{"total_size", total}}},
-                {"weight_map", std::move(places)}});
+            {{"metadata", {{"total_size", total}}},
+             {"weight_map", std::move(places)}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,7 +253,7 @@ std::string CheckpointFolder::save(const Position &position,
   const std::string &target = whole.target();
   host::TemporaryPath made(host::TemporaryPath::beside(target));
   fs::create_directory(made.path());
-  llvm::json::Object sums;
+  auto sums = OutputJson::object();
   writeShards(made.path(), findEntries(manifest, states, false), held,
               shardBytes, sums);
   std::vector<Entry> kept = findEntries(manifest, states, true);
@@ -269,12 +264,12 @@ std::string CheckpointFolder::save(const Position &position,
     sync(below);
   }
   writeJson(made.path() + "/" + kPosition,
-            llvm::json::Object{{"step", position.step},
-                               {"seed", static_cast<int64_t>(position.seed)},
-                               {"optimizer", position.optimizer},
-                               {"accumulate", position.accumulate},
-                               {"in_order", position.inOrder},
-                               {"checksums", std::move(sums)}});
+            {{"step", position.step},
+             {"seed", static_cast<int64_t>(position.seed)},
+             {"optimizer", position.optimizer},
+             {"accumulate", position.accumulate},
+             {"in_order", position.inOrder},
+             {"checksums", std::move(sums)}});
   sync(made.path());
   checkReplaceable(target);
   // An earlier one of that name changes places with it, and goes.
@@ -292,7 +287,7 @@ std::string CheckpointFolder::save(const Position &position,
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// What `take` makes of the JSON file `path`. Throws Error, which names it.
+/// The result of `take` for the JSON file `path`. Throws Error, which names it.
 template <class Take> static void readJson(const std::string &path, Take take) {
   constexpr int64_t kMostBytes = int64_t(1) << 30;
   host::MappedFile file = host::mapFile(path, kMostBytes);

@@ -1,9 +1,10 @@
 //===- Checkpoint.h - Parameters and state on disk --------------*- C++ -*-===//
 //
-// A checkpoint is a folder step-N: the parameters, in shards with an index as
-// Hugging Face's and PyTorch's readers take them; below `optimizer` what the
-// optimizer keeps, in the same form; and training.json, which says where the
-// run was. All tensors are whole, so that any mesh can go on from there.
+// A checkpoint is a folder step-N. It has the parameters, in shards with an
+// index in the format of Hugging Face's and PyTorch's readers. The folder
+// `optimizer` has the optimizer's states, in the same form. training.json has
+// the state of the run. All tensors are whole, so training can continue on any
+// mesh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,7 @@
 
 namespace mlir::dist {
 
-/// Where a run was, and by what words.
+/// The state of a run, and the names for it.
 struct Position {
   int64_t step = 0;
   uint64_t seed = 0;

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// What happens between the steps.
-class Loop final : public host::Stepper {
+class Loop final : public host::StepControl {
 public:
   Loop(const host::Manifest &manifest, const TrainOptions &options,
        const std::set<std::string> &states, const Position &start,
@@ -146,7 +146,7 @@ bool Loop::next(const host::Holdings &held, host::Inputs &inputs) {
   return true;
 }
 
-/// What a checkpoint holds must be what a step of this optimizer takes.
+/// A checkpoint must contain the arguments of a step of this optimizer.
 static void checkTensors(const TrainOptions &options, const Position &start,
                          const host::Manifest &manifest,
                          const host::Inputs &tensors) {
@@ -295,7 +295,7 @@ void mlir::dist::runTraining(const host::Program &program,
   Loop loop(manifest, options, states, start, batches,
             folder ? &*folder : nullptr, curve ? &*curve : nullptr);
   sayParameters(manifest, arguments);
-  run.stepper = &loop;
+  run.stepControl = &loop;
   try {
     host::launch(program, given, run);
   } catch (...) {

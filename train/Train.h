@@ -1,7 +1,6 @@
 //===- Train.h - dist-run --train -------------------------------*- C++ -*-===//
 //
-// The loop of steps: what they are fed, what is said of them, and what is
-// written down.
+// The loop of steps: their inputs, their messages, and their files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,12 +54,12 @@ struct StepArguments {
   std::set<std::string> states;
   /// Parameters that the optimizer changes, and all that are no buffers.
   std::set<std::string> trained, parameters;
-  /// What random numbers are keyed by besides the step; empty where there are
-  /// none.
+  /// The key of random numbers besides the step; empty if there are no random
+  /// numbers.
   std::string seed;
   /// Labels, and of how many classes they are.
   std::map<std::string, int64_t> classes;
-  /// What integers of inputs lie between, both included.
+  /// The range of integers of inputs, both ends included.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
 };
 StepArguments findStepArguments(ModuleOp module);

@@ -71,8 +71,8 @@ static void widen(std::vector<double> &distances, const Tensor &expected,
   }
 }
 
-/// The amplitude of the large perturbations: as far as the allowance goes, so
-/// that what they do not change of a decision, nothing that is allowed does.
+/// The amplitude of the large perturbations. It is as large as the allowance:
+/// if they do not change a decision, no allowed difference does.
 static constexpr double kLarge = kSafety;
 /// How often runs are perturbed so, each time in both directions.
 static constexpr int64_t kLargePairs = 2;
@@ -106,7 +106,7 @@ static void addJumps(Spread &spread, const std::vector<double> &large,
   }
 }
 
-/// Where the program's symbol lies; null if it has none.
+/// The address of the program's symbol; null if it has no such symbol.
 template <class T>
 static T *lookUp(const Program &program, llvm::StringRef name) {
   return static_cast<T *>(dlsym(program.code.get(), name.str().c_str()));
@@ -208,8 +208,8 @@ Expected dist::runExpected(const Program &program, const Program *perturbed,
     throw Error("rounding decides whether the program to compare with ends "
                 "well: without perturbations it does, with them never (" +
                 expected.failure + "); --rtol and --atol compare without");
-  // In both directions, of which one decides what is all but level otherwise;
-  // and twice, for a decision that the first numbers leave nearly as it was.
+  // In both directions, since one of them decides a comparison of nearly equal
+  // values; and twice, for a decision that the first numbers hardly change.
   for (int64_t pair = 1; pair <= kLargePairs; ++pair)
     for (double sign : {1, -1})
       runner.run(runs + pair, sign * kLarge, jumps);

@@ -1,7 +1,7 @@
-//===- Allowance.h - What rounding may change -------------------*- C++ -*-===//
+//===- Allowance.h - Differences that rounding explains ---------*- C++ -*-===//
 //
-// How far each element of a result moves when the program to compare with is
-// run again with random rounding errors, and what difference that allows:
+// How far each element of a result moves when the reference program is run
+// again with random rounding errors, and which difference that allows:
 // docs/verify.md.
 //
 //===----------------------------------------------------------------------===//
@@ -17,22 +17,21 @@
 
 namespace dist {
 
-/// How often a program is run with random rounding errors, unless said
-/// otherwise.
+/// The default number of runs with random rounding errors.
 inline constexpr int64_t kPerturbedRuns = 5;
 
-/// Of one result.
+/// For one result.
 struct Spread {
   dist_dtype dtype = DIST_F32;
-  /// Of each element the largest distance of a perturbed run's value from the
-  /// expected one; infinite where either is not finite.
+  /// For each element the largest distance between a perturbed run's value and
+  /// the expected one; infinite if either is not finite.
   std::vector<double> distances;
 
-  /// What a value may differ by; integers by no more than they do in perturbed
-  /// runs.
+  /// The difference that a value may have. For integers: the largest in
+  /// perturbed runs.
   double allowed(int64_t position, double expected) const;
-  /// Whether rounding alone decides the element: no digit of it is certain; of
-  /// an integer, whether it moves at all.
+  /// Whether rounding alone decides the element: no digit of it is certain. For
+  /// an integer: whether it moves at all.
   bool isUndetermined(int64_t position, double expected) const;
 };
 
@@ -40,17 +39,17 @@ struct Spread {
 struct Expected {
   RunResult results;
   std::vector<Spread> spreads; // of each result; empty without perturbed runs
-  /// Perturbed runs that ended with an error, or that did not end, of how many:
-  /// these are left out. And why, of the last.
+  /// The number of perturbed runs, and of those that ended with an error or did
+  /// not end: these are left out. And the reason of the last one.
   int64_t failedRuns = 0, runs = 0;
   std::string failure;
 };
 
-/// Runs a program of one rank as it is; and where it is there, `perturbed`, the
-/// same program compiled to be perturbed (LowerOptions), `runs` times with
-/// random rounding errors, and a few times with large ones, for what jumps.
-/// These are the same on every call. The two may be one. Throws Error, also if
-/// no perturbed run ends well.
+/// Runs a program of one rank as it is. `perturbed`, if set, is the same
+/// program compiled to be perturbed (LowerOptions). It is run `runs` times with
+/// random rounding errors, and a few times with large ones, to find
+/// discontinuities. The errors are the same on every call. The two programs may
+/// be one. Throws Error, also if no perturbed run ends well.
 Expected runExpected(const Program &program, const Program *perturbed,
                      const Inputs &inputs, const RunOptions &options,
                      int64_t runs);

@@ -176,8 +176,8 @@ Difference dist::compare(const Mesh &mesh, const TensorDesc &desc,
 /// factor.
 static constexpr double kFiner = 0x1p-20;
 
-void dist::settleZeros(const Difference &own, Difference &wide,
-                       const Tolerance &tolerance) {
+void dist::acceptRoundedZeros(const Difference &own, Difference &wide,
+                              const Tolerance &tolerance) {
   if (!wide.undecided || wide.wrong > 0 || own.undetermined == 0 ||
       !(wide.largestUndetermined <= kFiner * own.largestUndetermined))
     return;

@@ -1,7 +1,7 @@
-//===- Compare.h - Whether two results agree --------------------*- C++ -*-===//
+//===- Compare.h - Comparison of two results --------------------*- C++ -*-===//
 //
-// What every rank holds of a result against the whole that is expected, element
-// by element: docs/verify.md.
+// Compares every rank's part of a result with the expected whole, element by
+// element: docs/verify.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 
 namespace dist {
 
-/// Floats may differ by absolute + relative * |expected|, integers not at all;
-/// or both by what `spread` says of each element.
+/// Floats may differ by absolute + relative * |expected|, integers not at all.
+/// Or both by the `spread` of each element.
 struct Tolerance {
   double relative = 0, absolute = 0;
   const Spread *spread = nullptr;
@@ -30,33 +30,33 @@ struct Nonfinite {
   int64_t any() const { return nans + infinities; }
 };
 
-/// Of a result's elements the share that rounding may decide: more are compared
-/// than left out, so that a mistake in one rank's part shows in that part.
+/// At most this share of a result may be left uncompared because rounding
+/// decides it. So a mistake in one rank's part shows in that part.
 inline constexpr double kUndeterminedShare = 0.5;
 
 struct Difference {
   bool equal = true;
-  /// Whether rounding decides more than that share, and some of it differs;
-  /// then the result is not equal, though none of its elements may be wrong.
+  /// Whether rounding decides more than that share, and some of it differs.
+  /// Then the result is not equal, though none of its elements may be wrong.
   bool undecided = false;
-  /// Elements compared, each as often as ranks hold it, without those that
-  /// rounding decides; and all beyond what is allowed.
+  /// Number of compared elements, counted on each rank that holds them, without
+  /// those that rounding decides; and number of those beyond the allowance.
   int64_t compared = 0, wrong = 0;
-  /// Elements of the whole that rounding alone decides, of how many; and how
-  /// often one of them differs on a rank.
+  /// Number of elements of the whole that rounding alone decides, and of all
+  /// elements; and how often one of the former differs on a rank.
   int64_t undetermined = 0, elements = 0, doubtful = 0;
-  /// The largest number that an element which rounding decides is, or may
-  /// differ by; and whether these are zero but for rounding.
+  /// The largest absolute value, or allowance, of an element that rounding
+  /// decides; and whether these are zero up to rounding.
   double largestUndetermined = 0;
   bool isZeroButForRounding = false;
   double maxAbsolute = 0;
-  /// Of |actual - expected| / max(|expected|, what is allowed): at most 1 where
-  /// the results agree, also where terms cancel.
+  /// The largest |actual - expected| / max(|expected|, allowance): at most 1 if
+  /// the results agree, also if terms cancel.
   double maxRelative = 0;
-  /// Of |actual - expected| / what is allowed.
+  /// The largest |actual - expected| / allowance.
   double maxUsed = 0;
-  /// The element that uses most of what is allowed; without index if all are
-  /// the same.
+  /// The element with the largest share of its allowance; no index if all are
+  /// equal.
   Shape worst;
   bool hasWorst = false;
   int64_t rank = 0; // that holds it
@@ -64,14 +64,16 @@ struct Difference {
   Nonfinite actualNonfinite, expectedNonfinite;
 };
 
-/// Decides what rounding has left undecided in `wide`, a comparison of the same
-/// with all work in f64: what rounding decides in f64, too, and is smaller
-/// there by as much as f64 is finer, is zero but for rounding.
-void settleZeros(const Difference &own, Difference &wide,
-                 const Tolerance &tolerance);
+/// Decides elements that rounding has left undecided by `wide`, the same
+/// comparison with all work in f64. If rounding decides an element in f64, too,
+/// and it is smaller there in proportion to f64's precision, then it is zero up
+/// to rounding.
+void acceptRoundedZeros(const Difference &own, Difference &wide,
+                        const Tolerance &tolerance);
 
-/// Compares `parts`, of each rank its own, with the whole. Throws Error if
-/// shape or element type are not those expected, or no rank holds some element.
+/// Compares `parts`, one for each rank, with the whole. Throws Error if the
+/// shape or element type is not the expected one, or no rank holds some
+/// element.
 Difference compare(const Mesh &mesh, const TensorDesc &desc,
                    const std::vector<Tensor> &parts, const Tensor &expected,
                    const Tolerance &tolerance);

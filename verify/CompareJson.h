@@ -1,6 +1,6 @@
-//===- CompareJson.h - What comparisons found, as JSON ----------*- C++ -*-===//
+//===- CompareJson.h - Comparisons as JSON ----------------------*- C++ -*-===//
 //
-// docs/verify.md says which keys there are.
+// docs/verify.md lists the keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace mlir::dist {
 
-/// Adds the comparisons of one result, of which there is one at least: of each
-/// figure the largest, and the worst element of all.
+/// Adds the comparisons of one result, at least one: the largest of each
+/// figure, and the worst element of all.
 void addChecks(llvm::json::Object &object,
                llvm::ArrayRef<::dist::Difference> checks);
 

@@ -1,6 +1,7 @@
 //===- Import.cpp - ONNX models to level-0 IR -----------------------------===//
 
 #include "Import.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/EntryAttrs.h"
@@ -234,7 +235,7 @@ llvm::Error Importer::checkDeclared(const std::string &what,
     if (fits && info->ranked)
       for (auto [dim, size] : llvm::zip(info->dims, shape))
         fits &= dim.size < 0 || dim.size == size;
-    // Without a type nothing is said; another kind than a tensor is wrong.
+    // A missing type is accepted; another kind than a tensor is an error.
     if (fits && info->isTensor)
       continue;
     std::set<std::string> names;
@@ -491,8 +492,8 @@ llvm::Error Importer::addOutputs() {
   return llvm::Error::success();
 }
 
-/// The result that takes a parameter's place goes by its name, unless an output
-/// of the model does.
+/// The result that replaces a parameter gets its name, unless an output of the
+/// model has it.
 std::string Importer::nameUpdate(StringRef parameter) {
   std::string name = parameter.str();
   while (llvm::any_of(model.outputs, [&](const ValueInfo &output) {

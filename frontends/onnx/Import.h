@@ -1,7 +1,7 @@
 //===- Import.h - ONNX models to level-0 IR ---------------------*- C++ -*-===//
 //
-// The whole of the ONNX frontend for those who call it: a checked model in, a
-// module and its parameters out. docs/import.md says what is covered.
+// The interface of the ONNX frontend: a checked model in, a module and its
+// parameters out. docs/import.md says what is supported.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ struct ImportedModel {
   /// Those of the model that it has no arguments for, as the exporter made
   /// constants of them (Parameters::findFolded).
   std::vector<std::string> foldedParameters;
-  /// Constants that may hang on parameters (Parameters::findComputed).
+  /// Constants that may depend on parameters (Parameters::findComputed).
   std::vector<std::string> computedConstants;
   /// Batch norms in training mode whose running statistics are computed from
   /// parameters, which they do not change.

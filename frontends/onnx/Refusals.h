@@ -1,7 +1,8 @@
 //===- Refusals.h - What cannot be imported ---------------------*- C++ -*-===//
 //
-// All of it, to be said at once: by what is lacking, with counts and the first
-// place, and the open sizes that would have to be given.
+// Collects all problems, to report them at once: the missing operators and the
+// like, with counts and the first position, and the open sizes that must be
+// given.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,7 @@ private:
     int64_t count = 0;
   };
   std::vector<Entry> entries;
-  /// Places in that list by what.
+  /// Positions in that list, by problem.
   llvm::StringMap<size_t> entryOf;
   llvm::DenseSet<const Node *> nodes;
   std::set<std::string> openNames;

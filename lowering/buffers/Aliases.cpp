@@ -3,6 +3,7 @@
 #include "lowering/buffers/Aliases.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Overlap.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/BufferViewFlowOpInterface.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
@@ -15,10 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Beyond this many origins a buffer keeps its component only, so that long
-/// chains of branches stay linear. That can cost a fused kernel, nothing else.
-static constexpr size_t kMaxOrigins = 16;
 
 static bool isBuffer(Value value) {
   return isa<BaseMemRefType>(value.getType());
@@ -188,7 +185,7 @@ void BufferAliases::findOrigins(func::FuncOp function) {
     origin.component = components.findLeader(index);
 }
 
-/// Adds what `from` may be to what `to` may be; whether that is more.
+/// Adds the origins of `from` to those of `to`; returns whether these are more.
 static bool merge(const Origins &from, Origins &to) {
   bool changed = false;
   if (to.known && !from.known) {
@@ -208,13 +205,13 @@ static bool merge(const Origins &from, Origins &to) {
     to.ids.insert(position, id);
     changed = true;
   }
-  if (to.ids.size() > kMaxOrigins)
+  if (to.ids.size() > kMostOrigins)
     to.exact = false;
   return changed;
 }
 
 void BufferAliases::spreadOrigins() {
-  // Once, but for what goes round loops.
+  // Once, except around loops.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto [index, to] : llvm::enumerate(handedOnAs))

@@ -1,9 +1,9 @@
 //===- Aliases.h - Which buffers may share memory ---------------*- C++ -*-===//
 //
-// The one answer to "may these two buffers share memory?", for every pass on
-// buffers. Upstream's BufferViewFlowAnalysis says as what a buffer is handed on
-// (views, results and arguments of branches, loops and selects); here each
-// buffer gets the set of allocations, arguments and globals that it may lie in.
+// Answers "may these two buffers share memory?" for all passes on buffers.
+// Upstream's BufferViewFlowAnalysis tells which values a buffer is passed on as
+// (views, results and arguments of branches, loops and selects). Here each
+// buffer gets the set of allocations, arguments and globals that it may be in.
 // Buffers may share memory unless it is proved that they do not.
 //
 //===----------------------------------------------------------------------===//
@@ -18,22 +18,22 @@
 
 namespace mlir::dist {
 
-/// The buffer that the views around `value` start from. Addresses are counted
-/// from there; what else may lie in that memory, BufferAliases says.
+/// The buffer that the views around `value` start from. Addresses are relative
+/// to it. BufferAliases tells which other buffers may be in that memory.
 Value getViewRoot(Value value);
 
 /// Whether `op` only makes another view of its first operand.
 bool isView(Operation *op);
 
 /// Calls `visit` with each buffer that `op`, or an op in its regions, may read
-/// or write. Returns false where it may touch memory that it does not name.
+/// or write. Returns false if it may touch memory that it does not name.
 bool visitTouchedBuffers(Operation *op, llvm::function_ref<void(Value)> visit);
 
 /// The memory that a buffer may lie in.
 struct Origins {
   /// False: anywhere.
   bool known = true;
-  /// Whether `ids` are all. Where they would be many, only `component` is kept.
+  /// Whether `ids` is complete. If it would be long, only `component` is kept.
   bool exact = true;
   /// Allocations, arguments and globals, by number, sorted.
   llvm::SmallVector<unsigned, 2> ids;
@@ -41,38 +41,39 @@ struct Origins {
   unsigned component = 0;
 };
 
-/// Null stands for a buffer of which nothing is known.
+/// Null stands for an unknown buffer.
 bool mayAlias(const Origins *a, const Origins *b);
 
-/// The buffers of one function, in time and memory linear in its size. What is
-/// made after this analysis is not known to it, and so may alias everything.
+/// The buffers of one function, in time and memory linear in its size. Buffers
+/// that are created later are unknown, and so may alias everything.
 ///
-/// Proved to be apart are different allocations, globals of different names,
-/// and of a function's arguments those that receive its results
-/// (rt.num_results: the runtime never passes memory there that anything else
-/// lies in), and those that it gives new values (`dist.updated`). Its other
-/// arguments may share memory.
+/// These are proved to be apart:
+/// - different allocations, and globals of different names;
+/// - the arguments that receive results (rt.num_results): the runtime never
+///   passes memory there that holds anything else;
+/// - arguments that the function updates (`dist.updated`). Other arguments may
+///   share memory.
 class BufferAliases {
 public:
   explicit BufferAliases(func::FuncOp function);
 
   bool mayAlias(Value a, Value b) const;
 
-  /// Null where nothing is known of the buffer.
+  /// Null if the buffer is unknown.
   const Origins *getOrigins(Value buffer) const;
 
-  /// All buffers of the function. What a buffer is handed on as comes after it,
-  /// but for what goes round a loop.
+  /// All buffers of the function. Buffers come before those that they are
+  /// passed on as, except around loops.
   ArrayRef<Value> getBuffers() const { return buffers; }
 
-  /// The places (in getBuffers()) of what the buffer at place `index` is handed
-  /// on as, directly: its views, and results and block arguments that may be
-  /// it.
+  /// The indices (in getBuffers()) of the buffers that the buffer at `index` is
+  /// passed on as, directly: its views, and results and block arguments that
+  /// may be it.
   ArrayRef<unsigned> getHandedOnAs(unsigned index) const {
     return handedOnAs[index];
   }
 
-  /// The place of `buffer` in getBuffers(); it must be of this function.
+  /// The index of `buffer` in getBuffers(). It must be in this function.
   unsigned getIndex(Value buffer) const { return indices.lookup(buffer); }
 
 private:

@@ -8,6 +8,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
@@ -60,8 +61,8 @@ void mlir::dist::registerBufferExtensions(DialectRegistry &registry) {
   registerAttentionModel(registry);
 }
 
-/// What a destination holds may not matter: such a value only lends its shape.
-/// It gets out of the way of what decides where results lie.
+/// A destination's contents may not matter: such a value only gives its shape.
+/// It is replaced, so that it does not influence where results are.
 static void dropUnreadDestinations(func::FuncOp function) {
   SmallVector<Operation *> unread;
   function.walk([&](linalg::LinalgOp op) {
@@ -94,8 +95,7 @@ static void unshareDestinations(func::FuncOp function) {
       sources.push_back(op);
   });
   OpBuilder builder(function.getContext());
-  // A fill comes after its empty tensor: from the last to the first.
-  for (Operation *op : llvm::reverse(sources)) {
+  auto unshare = [&](Operation *op) {
     bool first = true;
     for (OpOperand &use :
          llvm::make_early_inc_range(op->getResult(0).getUses())) {
@@ -104,20 +104,13 @@ static void unshareDestinations(func::FuncOp function) {
       builder.setInsertionPoint(use.getOwner());
       use.set(builder.clone(*op)->getResult(0));
     }
-  }
+  };
+  // A fill comes after its empty tensor: from the last to the first.
+  llvm::for_each(llvm::reverse(sources), unshare);
   // Clones of fills share the empty tensor in turn.
   sources.clear();
   function.walk([&](tensor::EmptyOp op) { sources.push_back(op); });
-  for (Operation *op : sources) {
-    bool first = true;
-    for (OpOperand &use :
-         llvm::make_early_inc_range(op->getResult(0).getUses())) {
-      if (std::exchange(first, false))
-        continue;
-      builder.setInsertionPoint(use.getOwner());
-      use.set(builder.clone(*op)->getResult(0));
-    }
-  }
+  llvm::for_each(sources, unshare);
 }
 
 namespace {
@@ -253,10 +246,10 @@ static Operation *findOrigin(Value value) {
   return op;
 }
 
-/// Results must lie where the caller says, so what else may lie there or read
-/// it has to be out of the way before: such results are copied, all of them
-/// before the first is in its place. What an argument is updated by may be that
-/// argument, as it is.
+/// Results must be written to the caller's buffers. Other values that may be
+/// there, or that read them, are copied first: all of them before the first
+/// result is in its place. The new value of an argument may be that argument,
+/// unchanged.
 static void separateResults(func::ReturnOp terminator, const Updates &updates) {
   auto function = terminator->getParentOfType<func::FuncOp>();
   OpBuilder builder(terminator);
@@ -295,10 +288,6 @@ static void copySlicesHandedOn(func::FuncOp function) {
   });
 }
 
-/// No processor can address more: sizes in bytes are numbers that cannot
-/// overflow from here on.
-static constexpr int64_t kMaxBytes = int64_t(1) << 47;
-
 static LogicalResult checkSizes(func::FuncOp function) {
   auto isTooLarge = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -306,7 +295,7 @@ static LogicalResult checkSizes(func::FuncOp function) {
       return false;
     int64_t bytes = getElementBytes(tensor.getElementType());
     for (int64_t size : tensor.getShape())
-      if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBytes)
+      if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMostTensorBytes)
         return !llvm::is_contained(tensor.getShape(), 0);
     return false;
   };
@@ -360,8 +349,8 @@ struct ReshapedResult {
 };
 } // namespace
 
-/// Results are computed where they shall lie, in the shape that they are
-/// computed in: reshapes of them become views of the memory for them.
+/// Results are computed in their final memory, in the shape that they are
+/// computed in: reshapes of them become views of that memory.
 static SmallVector<ReshapedResult> reshapeResults(func::ReturnOp terminator,
                                                   const Updates &updates) {
   SmallVector<ReshapedResult> results;
@@ -434,26 +423,15 @@ static void reshapeDestinations(func::FuncOp function, const Updates &updates,
 /// a tensor like all others until one-shot analysis has seen what aliases it.
 static FailureOr<SmallVector<ReshapedResult>>
 passDestinations(func::FuncOp function, const Updates &updates) {
-  if (!function.getBody().hasOneBlock())
-    return function.emitOpError("entry function has ")
-           << function.getBody().getBlocks().size()
-           << " blocks; only structured control flow can be lowered";
-  auto terminator =
-      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  FailureOr<func::ReturnOp> found = findResults(function);
+  if (failed(found))
+    return failure();
+  func::ReturnOp terminator = *found;
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
   separateResults(terminator, updates);
   SmallVector<ReshapedResult> results = reshapeResults(terminator, updates);
-  SmallVector<Type> types;
-  for (OpOperand &operand : terminator->getOpOperands()) {
-    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (!type || !type.hasStaticShape())
-      return function.emitOpError("result #")
-             << operand.getOperandNumber() << " has type "
-             << operand.get().getType()
-             << "; results must be tensors of static shape";
-    types.push_back(type);
-  }
+  SmallVector<Type> types(terminator.getOperandTypes());
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getArgumentTypes(), types));
   // All arguments and attributes at once: each change rewrites the whole list.
@@ -472,8 +450,8 @@ passDestinations(func::FuncOp function, const Updates &updates) {
   return results;
 }
 
-/// What was made for the new value of an argument is that argument, once it is
-/// decided what is done in place.
+/// The argument that was added for a new value is the updated argument, once
+/// the decisions on in-place ops are made.
 static LogicalResult mergePlaces(func::FuncOp function,
                                  const Updates &updates) {
   unsigned first = function.getNumArguments() - updates.size();
@@ -534,9 +512,9 @@ static void computeElsewhere(MaterializeInDestinationOp result) {
   place.replaceAllUsesExcept(elsewhere, result);
 }
 
-/// Takes what is the same memory as `place`, an argument made for a new value,
-/// out of the way of others: what reads the old value reads a copy of it, and
-/// the new one is computed elsewhere.
+/// Protects other readers from `place`, an argument that was added for a new
+/// value. Readers of the old value read a copy of it, and the new value is
+/// computed elsewhere.
 static void setApart(BlockArgument place) {
   auto function = cast<func::FuncOp>(place.getOwner()->getParentOp());
   Operation *terminator = place.getOwner()->getTerminator();
@@ -555,8 +533,8 @@ static void setApart(BlockArgument place) {
   });
 }
 
-/// Decides what is done in place, with each argument that is updated in memory
-/// that no other one may lie in.
+/// Decides what is done in place. Each argument that is updated is in memory
+/// that no other value may use.
 static LogicalResult analyzeApart(ModuleOp module,
                                   std::optional<InPlaceState> &state,
                                   const OneShotBufferizationOptions &options) {
@@ -582,7 +560,7 @@ analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
   SmallVector<MaterializeInDestinationOp> results(state->getUnplaced());
   if (results.empty())
     return success();
-  // What lies in one result's place may have been in another's way.
+  // A value in one result's memory may have prevented another's.
   for (MaterializeInDestinationOp result : results)
     computeElsewhere(result);
   if (failed(analyzeApart(module, state, options)))

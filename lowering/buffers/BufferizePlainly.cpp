@@ -1,9 +1,9 @@
 //===- BufferizePlainly.cpp - A buffer for every value --------------------===//
 //
-// --dist-bufferize-plainly: the bufferization of programs that others are
-// compared with. Nothing is analysed, so nothing can be analysed wrongly:
-// whatever is written is copied before, slices are copied out, and results are
-// copied to where the caller wants them when all is computed.
+// --dist-bufferize-plainly: the bufferization of reference programs. Nothing is
+// analyzed, so no analysis can be wrong. All that is written is copied before,
+// slices are copied out, and results are copied to the caller's buffers at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,20 +69,13 @@ static void updateArguments(func::ReturnOp terminator, const Updates &updates) {
 /// What the function returned it copies to buffers that it is given.
 static LogicalResult passResults(func::FuncOp function) {
   Updates updates = getUpdates(function);
-  if (!function.getBody().hasOneBlock())
-    return function.emitOpError("entry function has ")
-           << function.getBody().getBlocks().size()
-           << " blocks; only structured control flow can be lowered";
-  auto terminator =
-      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  FailureOr<func::ReturnOp> found = findResults(function);
+  if (failed(found))
+    return failure();
+  func::ReturnOp terminator = *found;
   OpBuilder builder(terminator);
   for (OpOperand &operand : terminator->getOpOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    if (!type || !type.hasStaticShape())
-      return function.emitOpError("result #")
-             << operand.getOperandNumber() << " has type "
-             << operand.get().getType()
-             << "; results must be tensors of static shape";
+    auto type = cast<MemRefType>(operand.get().getType());
     if (updates[operand.getOperandNumber()])
       continue;
     unsigned position = function.getNumArguments();

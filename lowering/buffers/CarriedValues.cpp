@@ -46,7 +46,7 @@ void mlir::dist::fixCarriedTypes(ModuleOp module) {
 
 using Model = BufferizableOpInterface::Concept;
 
-/// Of a result of scf.for, or what its body has for it.
+/// A result of scf.for, or the value of its body for it.
 static AliasingOpOperandList getTiedOperand(const Model *, Operation *op,
                                             Value value,
                                             const AnalysisState &state) {

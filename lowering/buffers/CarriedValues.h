@@ -1,8 +1,9 @@
-//===- CarriedValues.h - What loops begin with ------------------*- C++ -*-===//
+//===- CarriedValues.h - Initial values of loops ----------------*- C++ -*-===//
 //
-// Upstream asks what a loop carries of both what it begins with and what it
-// hands on, and a loop within another asks about the outer one again: that
-// doubles with each level of loops. Here the answers are put into the program.
+// For a loop-carried value, upstream analyzes both the initial value and the
+// yielded one. A loop in another asks about the outer one again, so the time
+// doubles with each level of loops. Here the answers are written into the
+// program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +14,18 @@
 
 namespace mlir::dist {
 
-/// Copies what loops must not write over; upstream would ask first who reads
-/// it.
+/// Copies values that loops must not overwrite. Otherwise upstream would search
+/// for their readers.
 void copyCarriedValues(ModuleOp module, InPlaceState &state);
 
-/// Lets every loop begin with tensors that name the types of their buffers,
-/// which are dense.
+/// Makes the initial values of all loops tensors that name the types of their
+/// buffers, which are dense.
 void fixCarriedTypes(ModuleOp module);
 
-/// Upstream asks every operand of a loop what it aliases to find the one that a
-/// result does, which is quadratic in what the loop carries: here the one that
-/// is tied to it is asked alone. To be called after upstream's models of scf
-/// are registered.
+/// Upstream asks every operand of a loop for its aliases to find the one of a
+/// result, which is quadratic in the number of carried values. Here only the
+/// tied operand is asked. To be called after upstream's models of scf are
+/// registered.
 void registerLoopAliases(DialectRegistry &registry);
 
 } // namespace mlir::dist

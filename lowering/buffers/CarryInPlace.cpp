@@ -34,8 +34,8 @@ static bool isMadeIn(Block *block, Value buffer) {
   return alloc && alloc->getBlock() == block;
 }
 
-/// Copies `values` to `buffers` before the terminator. What may lie in one of
-/// the buffers is saved first.
+/// Copies `values` to `buffers` before the terminator. Values that may be in
+/// one of the buffers are saved first.
 static void copyAll(OpBuilder &builder, Operation *terminator,
                     ArrayRef<Value> values, ArrayRef<Value> buffers) {
   builder.setInsertionPoint(terminator);
@@ -56,7 +56,8 @@ static void copyAll(OpBuilder &builder, Operation *terminator,
     memref::CopyOp::create(builder, loc, value, buffer);
 }
 
-/// The buffers of what is carried, with what the loop starts with.
+/// The buffers of the carried values, initialized with the loop's initial
+/// values.
 static SmallVector<Value> makeBuffers(OpBuilder &builder, Operation *loop,
                                       ArrayRef<Value> inits) {
   builder.setInsertionPoint(loop);
@@ -99,8 +100,8 @@ static void carryInPlace(scf::ForOp loop) {
   }
 }
 
-/// Both halves of a while loop: what the first hands to the second (and out of
-/// the loop), and what the second hands back.
+/// Both halves of a while loop: the values that the first passes to the second
+/// (and out of the loop), and those that the second passes back.
 static void carryInPlace(scf::WhileOp loop) {
   scf::ConditionOp condition = loop.getConditionOp();
   scf::YieldOp yield = loop.getYieldOp();

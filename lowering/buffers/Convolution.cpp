@@ -1,7 +1,7 @@
 //===- Convolution.cpp - Convolutions among linalg ops --------------------===//
 
 #include "lowering/buffers/Convolution.h"
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
 
 using namespace mlir;
 using namespace mlir::dist;

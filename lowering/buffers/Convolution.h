@@ -1,7 +1,7 @@
 //===- Convolution.h - Convolutions among linalg ops ------------*- C++ -*-===//
 //
-// Recognises by body and indexing maps, never by name, what the runtime's
-// convolution computes.
+// Recognizes the runtime's convolution by body and indexing maps, never by
+// name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,13 +12,12 @@
 
 namespace mlir::dist {
 
-/// What each dimension of a convolution's operands is, in the terms of
-/// rt.convolve.
+/// The dimensions of a convolution's operands, as in rt.convolve.
 struct Convolution {
   /// A dimension over which the window moves.
   struct Window {
     int64_t image, kernel, out, stride, dilation;
-    /// Where the first tap of the first place is in the image.
+    /// The position in the image of the first tap of the first window.
     int64_t offset;
   };
   /// Numbers of the operands.
@@ -27,10 +26,11 @@ struct Convolution {
   SmallVector<Window> windows;
 };
 
-/// out += image * kernel where the image is read at sums of a loop of the
-/// result and a loop of the kernel, each times a constant, and of a constant
-/// that is not negative: one to three such dimensions, and of batch, group,
-/// channel and feature at most one each. Fails for every other op.
+/// Matches out += image * kernel in which the image is indexed by sums. Each
+/// sum is a loop of the result and a loop of the kernel, each times a constant,
+/// plus a constant that is not negative. There are one to three such
+/// dimensions, and at most one each of batch, group, channel and feature. Fails
+/// for every other op.
 FailureOr<Convolution> matchConvolution(linalg::LinalgOp op);
 
 } // namespace mlir::dist

@@ -1,13 +1,15 @@
 //===- FormAttention.cpp - Attention that is worth tiles ------------------===//
 //
 // --dist-form-attention: attentions with many scores become dist.attention.
-// Tiles are copied in the order that products read fastest, so transposes of
-// queries, keys and values that came before are left out, and numbers that
-// queries and keys are both multiplied by are one, of the queries.
+// Tiles are copied in the order that products read fastest. So transposes of
+// queries, keys and values before it are left out. Factors of queries and of
+// keys become one factor of the queries.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/attention/FormAttention.h"
+#include "dialects/dist/Utils/DeadOps.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -58,23 +60,15 @@ static std::optional<Multiple> getMultiple(AttentionOp op, unsigned number,
 static Value multiply(AttentionOp op, Value tensor, const APFloat &factor) {
   OpBuilder b(op);
   b.setInsertionPointAfterValue(tensor);
-  auto type = cast<RankedTensorType>(tensor.getType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
-                                        type.getElementType());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto scaled = linalg::GenericOp::create(
-      b, op.getLoc(), type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
-      [&](OpBuilder &b, Location loc, ValueRange args) {
-        Value number = arith::ConstantOp::create(
-            b, loc, b.getFloatAttr(type.getElementType(), factor));
-        linalg::YieldOp::create(
-            b, loc, arith::MulFOp::create(b, loc, args[0], number).getResult());
-      });
-  if (Attribute scope = op->getAttr(kScopeAttr))
-    scaled->setAttr(kScopeAttr, scope);
-  return scaled.getResult(0);
+  Type element = getElementTypeOrSelf(tensor);
+  return mapElements(
+      b, op.getLoc(), tensor, element,
+      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+        Value number =
+            arith::ConstantOp::create(b, loc, b.getFloatAttr(element, factor));
+        return arith::MulFOp::create(b, loc, args[0], number);
+      },
+      op->getAttr(kScopeAttr));
 }
 
 /// Reads queries, keys and values before they were transposed.
@@ -113,9 +107,9 @@ static void takeInOperands(AttentionOp op) {
 /// anything.
 static constexpr int64_t kBlock = 128;
 
-/// Whether tiles multiply less than the parts do. Of each score, parts have two
-/// products forward and four backward; tiles compute the scores once more, but
-/// of blocks of which a mask leaves nothing they compute none.
+/// Whether tiles multiply less than the separate ops do. For each score, the
+/// separate ops have two products forward and four backward. Tiles compute the
+/// scores once more, but skip blocks that a mask excludes.
 static bool hasFewerProducts(AttentionOp op, KeyWindows &masks) {
   SmallVector<int64_t> sizes = op.getDimSizes();
   int64_t keys = sizes[op.getKeyDim()];

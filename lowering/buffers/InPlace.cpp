@@ -1,15 +1,16 @@
 //===- InPlace.cpp - Which ops write over their operands ------------------===//
 //
 // Upstream's one-shot analysis compares, for each operand, all reads of all its
-// aliases with all writes: cubic in the length of a chain of ops that are done
-// in place. Here ops are visited in the order of the program. Then a write is
-// safe if no value that exists already and may lie in the same buffer is read
-// later: the end of a live range is one number, and each alias class keeps a
-// list of the members that still live.
+// aliases with all writes. That is cubic in the length of a chain of ops in
+// place. Here ops are visited in program order. Then a write is safe if no
+// existing value that may be in the same buffer is read later. The end of a
+// live range is one number, and each alias class keeps a list of its live
+// members.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lowering/buffers/InPlace.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/Subsets.h"
 #include "lowering/buffers/TensorUses.h"
 #include "lowering/buffers/Updates.h"
@@ -21,10 +22,6 @@
 
 using namespace mlir;
 using namespace mlir::bufferization;
-
-/// How many live parts of one tensor an op is compared with. With more of them
-/// it gets a buffer of its own, which is then copied into its part.
-static constexpr size_t kMaxDisjoint = 16;
 
 static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
 
@@ -54,8 +51,8 @@ private:
     SmallVector<unsigned, 2> live;
     bool writable = true;
     /// When an op that must be in place writes first, and when a member is read
-    /// last (results of such ops aside): the class grows only while the second
-    /// comes before the first.
+    /// last, other than by results of such ops. The class may grow only while
+    /// the second comes before the first.
     int64_t firstForced = INT64_MAX, lastRead = -1;
   };
 
@@ -245,8 +242,9 @@ bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
     }
     if (areDisjoint(other.get(), operand))
       continue;
-    // One of two buffers, of which the destination may be one: a tensor of its
-    // size that lies in it is all of it, so each element is put where it lies.
+    // One of two buffers, of which the destination may be one. A tensor of its
+    // size that is in it is all of it, so each element is written to its own
+    // position.
     if (isa<MaterializeInDestinationOp>(op) &&
         other.get().getType() == operand.get().getType() &&
         cast<TensorType>(operand.get().getType()).hasStaticShape())
@@ -256,7 +254,8 @@ bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
   return false;
 }
 
-/// Whether the op puts a value where it lies already, so that nothing changes.
+/// Whether the op writes a value to where it is already, so that nothing
+/// changes.
 bool InPlaceAnalysis::isPutBack(OpOperand &operand) {
   auto insertion = dyn_cast<SubsetInsertionOpInterface>(operand.getOwner());
   if (!insertion || &insertion.getDestinationOperand() != &operand)
@@ -305,7 +304,7 @@ bool InPlaceAnalysis::isReadInOtherBranchesOnly(unsigned member,
   });
 }
 
-/// Whether the op may write over what the operand lies in.
+/// Whether the op may overwrite the memory of the operand.
 bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
   Operation *op = operand.getOwner();
   unsigned root = find(operand.get());
@@ -325,7 +324,7 @@ bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
     if (entries[member].lastUse > now) {
       if (!isOverwrittenLater(member, operand) &&
           !isReadInOtherBranchesOnly(member, op) &&
-          (kept.size() >= kMaxDisjoint ||
+          (kept.size() >= dist::kMostDisjoint ||
            !areDisjoint(entries[member].value, operand))) {
         isFree = false;
         break;

@@ -1,4 +1,4 @@
-//===- InPlace.h - Which ops write over their operands ----------*- C++ -*-===//
+//===- InPlace.h - Ops that overwrite their operands ------------*- C++ -*-===//
 //
 // The decisions that upstream's bufferization needs, in nearly linear time.
 //
@@ -13,18 +13,18 @@
 
 namespace mlir::dist {
 
-/// What is done in place. Replaces upstream's analysis and answers the same
-/// questions to its bufferization.
+/// The decisions on what is done in place. Replaces upstream's analysis, and
+/// answers its questions for bufferization.
 class InPlaceState : public bufferization::OneShotAnalysisState {
 public:
   using OneShotAnalysisState::OneShotAnalysisState;
 
-  /// Decides for each tensor operand whether it is bufferized in place: an op
-  /// writes in place if no value that is read later may lie there.
+  /// Decides for each tensor operand whether it is bufferized in place. An op
+  /// writes in place if no value that is read later may be in that memory.
   LogicalResult analyze(func::FuncOp function);
 
-  /// Ops that must write over their destination, which is still needed. If
-  /// there are any, the program has to be changed and all to be decided anew.
+  /// Ops that must overwrite their destination, which is still needed. If there
+  /// are any, the program must be changed and the decisions made again.
   ArrayRef<bufferization::MaterializeInDestinationOp> getUnplaced() const {
     return unplaced;
   }
@@ -32,23 +32,23 @@ public:
     unplaced.push_back(op);
   }
 
-  /// Arguments made for new values of others (kSameMemoryAttr), where what lies
-  /// there, or the old value, may lie in the place of another one, or in what
-  /// may not be written to. If there are any, they are to be set apart, and all
-  /// to be decided anew.
+  /// Arguments that were added for new values of others (kSameMemoryAttr) and
+  /// that need a copy, since their data, or the old value, may be in the place
+  /// of another one, or in memory that must not be written. If there are any,
+  /// they must be copied and the decisions made again.
   ArrayRef<BlockArgument> getShared() const { return shared; }
   void addShared(BlockArgument place) { shared.push_back(place); }
 
   bool hasUndefinedContents(OpOperand *operand) const override {
     return undefined.contains(operand->get()) || unread.contains(operand);
   }
-  /// Of what a loop begins with: it does not read it.
+  /// For the initial value of a loop: the loop does not read it.
   void addUnread(OpOperand &operand) { unread.insert(&operand); }
 
 private:
   void findUndefined(func::FuncOp function);
 
-  /// Values of which nothing was written yet.
+  /// Values of which nothing has been written yet.
   DenseSet<Value> undefined;
   DenseSet<OpOperand *> unread;
   SmallVector<bufferization::MaterializeInDestinationOp> unplaced;

@@ -10,6 +10,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/bounds/Bounds.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::dist {
@@ -58,7 +59,7 @@ static LogicalResult refuse(FunctionOpInterface function,
       function.emitOpError("'@")
       << function.getName() << "' would have " << description.inlined
       << " ops with what it calls in the place of each call, which is how "
-      << "programs are compiled; at most " << kMostInlined
+      << "programs are compiled; at most " << kMostInlinedOps
       << " more than the module has are";
   error.attachNote(call.getLoc())
       << "here '@" << cast<FunctionOpInterface>(callee).getName() << "' of "
@@ -103,7 +104,7 @@ LogicalResult mlir::dist::limitInlining(ModuleOp module) {
       function.inlined =
           llvm::SaturatingAdd<uint64_t>(function.inlined, all[callee].inlined);
     function.inlined = std::min(function.inlined, int64_t(1) << 60);
-    if (function.inlined > inModule + kMostInlined)
+    if (function.inlined > inModule + kMostInlinedOps)
       return refuse(cast<FunctionOpInterface>(op), function, all);
   }
   return success();

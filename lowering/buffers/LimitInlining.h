@@ -1,4 +1,4 @@
-//===- LimitInlining.h - How much calls may add -----------------*- C++ -*-===//
+//===- LimitInlining.h - A limit for inlining -------------------*- C++ -*-===//
 
 #ifndef DIST_LOWERING_BUFFERS_LIMITINLINING_H
 #define DIST_LOWERING_BUFFERS_LIMITINLINING_H
@@ -7,13 +7,10 @@
 
 namespace mlir::dist {
 
-/// How many ops inlining may add to a program.
-inline constexpr int64_t kMostInlined = int64_t(1) << 18;
-
-/// An error where the entry function would have more than kMostInlined ops
-/// beyond those of the module once what it calls is in the place of each call:
-/// each level of functions that call the next one twice doubles it. Without an
-/// entry function, success. Linear in the module.
+/// An error if inlining all calls gives the entry function more than
+/// kMostInlinedOps ops more than the module has. Each level of functions that call
+/// the next one twice doubles the number. Success without an entry function.
+/// Linear in the module.
 LogicalResult limitInlining(ModuleOp module);
 
 } // namespace mlir::dist

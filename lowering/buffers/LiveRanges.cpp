@@ -45,7 +45,7 @@ LiveRanges::LiveRanges(func::FuncOp function, const BufferAliases &aliases)
   ArrayRef<Value> buffers = aliases.getBuffers();
   for (Value buffer : buffers)
     spans.push_back(ownSpan(buffer));
-  // From the last to the first; again only for what goes round loops.
+  // From the last to the first; a second time only for loops.
   for (bool changed = true; changed;) {
     changed = false;
     for (unsigned index = buffers.size(); index-- > 0;)

@@ -1,7 +1,7 @@
-//===- LiveRanges.h - When buffers are in use -------------------*- C++ -*-===//
+//===- LiveRanges.h - Live ranges of buffers --------------------*- C++ -*-===//
 //
-// From the first to the last op that may touch an allocation, under any of its
-// names (Aliases.h).
+// From the first to the last op that may touch an allocation, through any of
+// its aliases (Aliases.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +17,16 @@ namespace mlir::dist {
 /// Bytes that a buffer of static shape takes.
 int64_t getSizeInBytes(MemRefType type);
 
-/// Times are places in a walk over the function. A loop that uses what was made
-/// before it uses it from its first op to its last; so does a region of several
-/// blocks, whose order is known at run time only.
+/// Times are positions in a walk over the function. If a loop uses a value from
+/// before it, the range covers the loop from its first op to its last. So does
+/// a region of several blocks, whose order is known only at run time.
 class LiveRanges {
 public:
   LiveRanges(func::FuncOp function, const BufferAliases &aliases);
 
   /// The live range of an allocation of static shape that has a use. Fails with
-  /// an error at an allocation that is handed on to a later turn of the loop
-  /// that makes it: then two buffers would be alive that have one place.
+  /// an error at an allocation that is passed on to a later iteration of the
+  /// loop that contains it: then two buffers with one place would be alive.
   FailureOr<LiveRange> of(memref::AllocOp alloc) const;
 
 private:

@@ -1,6 +1,7 @@
 //===- MemoryPlan.cpp - Places of buffers in an arena ---------------------===//
 
 #include "lowering/buffers/MemoryPlan.h"
+#include "lowering/bounds/Bounds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,9 +9,6 @@
 #include <set>
 
 using namespace mlir::dist;
-
-/// Beyond this many buffers the quadratic search would be felt.
-static constexpr size_t kMaxQuadratic = 4000;
 
 namespace {
 
@@ -105,9 +103,9 @@ static int64_t placeByTime(llvm::ArrayRef<LiveRange> ranges,
   return free.highest();
 }
 
-/// The largest first, each in the smallest gap between those already placed
-/// that live at the same time (Pisarchyk and Lee, "Efficient Memory Management
-/// for Deep Neural Net Inference", 2020: greedy by size).
+/// The largest buffer first, each in the smallest gap between those already
+/// placed that are alive at the same time. (Pisarchyk and Lee, "Efficient
+/// Memory Management for Deep Neural Net Inference", 2020: greedy by size.)
 static int64_t placeBySize(llvm::ArrayRef<LiveRange> ranges,
                            llvm::ArrayRef<int64_t> sizes,
                            llvm::SmallVectorImpl<int64_t> &offsets) {
@@ -160,7 +158,7 @@ MemoryPlan mlir::dist::planMemory(llvm::ArrayRef<LiveRange> ranges,
     plan.liveBytes = std::max(plan.liveBytes, now);
   }
   plan.bytes = placeByTime(ranges, sizes, plan.offsets);
-  if (ranges.size() <= kMaxQuadratic) {
+  if (ranges.size() <= kMostQuadratic) {
     llvm::SmallVector<int64_t> other(ranges.size(), 0);
     int64_t bytes = placeBySize(ranges, sizes, other);
     if (bytes < plan.bytes) {

@@ -25,9 +25,9 @@ struct MemoryPlan {
   int64_t liveBytes = 0;              // most bytes alive at one time
 };
 
-/// Gives each buffer a place, a multiple of `alignment`, so that buffers alive
-/// at one time do not overlap. n log n, and for at most a few thousand buffers
-/// also a quadratic search for a smaller arena.
+/// Gives each buffer an offset, a multiple of `alignment`, so that buffers
+/// alive at one time do not overlap. Takes n log n, and for at most a few
+/// thousand buffers also a quadratic search for a smaller arena.
 MemoryPlan planMemory(llvm::ArrayRef<LiveRange> ranges, int64_t alignment);
 
 } // namespace mlir::dist

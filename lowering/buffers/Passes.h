@@ -1,6 +1,6 @@
 //===- Passes.h - From tensors to buffers in an arena -----------*- C++ -*-===//
 //
-// The passes of Passes.td: what every target's lowering does first.
+// The passes of Passes.td, which every target's lowering starts with.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ namespace mlir::dist {
 #define GEN_PASS_REGISTRATION
 #include "lowering/buffers/Passes.h.inc"
 
-/// Module attributes that the passes hand to the bundle's manifest: bytes of
-/// the arena, and the most bytes of it alive at once.
+/// Module attributes for the bundle's manifest: bytes of the arena, and the
+/// most bytes of it alive at once.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "rt.arena_bytes";
 inline constexpr llvm::StringLiteral kLiveBytesAttr = "rt.live_bytes";
 
@@ -28,31 +28,32 @@ inline constexpr llvm::StringLiteral kAttentionsAttr = "rt.attentions";
 /// How many of the entry function's buffers are results, the last ones.
 inline constexpr llvm::StringLiteral kNumResultsAttr = "rt.num_results";
 
-/// Which results these are, where others lie in arguments (`dist.updates`).
+/// For which results these are, if others are in arguments (`dist.updates`).
 inline constexpr llvm::StringLiteral kResultNumbersAttr = "rt.result_numbers";
 
-/// Registers the interfaces that the passes need of upstream dialects.
+/// Registers the interfaces of upstream dialects that the passes need.
 void registerBufferExtensions(DialectRegistry &registry);
 
 /// Registers how dist.attention is bufferized.
 void registerAttentionModel(DialectRegistry &registry);
 
-/// Symbols of a program that --dist-perturb-rounding has changed: how many
-/// calls there were (int64_t, the seed of what comes), and how much of the
-/// perturbation is done (double, 0 for none, which it is at first, to 1).
+/// Symbols of a program after --dist-perturb-rounding: the number of calls so
+/// far (int64_t, the seed), and the amplitude of the perturbation (double, from
+/// 0, the initial value, to 1).
 inline constexpr llvm::StringLiteral kPerturbationCounter =
     "dist_perturbation_counter";
 inline constexpr llvm::StringLiteral kPerturbationAmplitude =
     "dist_perturbation_amplitude";
-/// Two more (int64_t) of a program with loops that are not counted: how often
-/// one of them turned at most (0 counts that; else what was counted before),
-/// and whether one did not end although its perturbation no longer changed.
+/// Two more (int64_t) for programs with loops whose number of iterations
+/// depends on data. The first is the most iterations of one of them, which is
+/// counted at amplitude 0. The second says whether one did not end although its
+/// perturbation no longer changed.
 inline constexpr llvm::StringLiteral kPerturbationTurns =
     "dist_perturbation_turns";
 inline constexpr llvm::StringLiteral kPerturbationStopped =
     "dist_perturbation_stopped";
 
-/// Of the addition of a sum that ranks each have a part of, in bf16: the number
+/// On the addition of a sum of which each rank has a part, in bf16: the number
 /// of its terms.
 inline constexpr llvm::StringLiteral kPartialSumsAttr = "rt.partial_sums";
 

@@ -1,13 +1,14 @@
 //===- PerturbRounding.cpp - Operations that round at random --------------===//
 //
-// --dist-perturb-rounding: random rounding errors in the manner of Monte
-// Carlo arithmetic (Parker, "Monte Carlo Arithmetic: exploiting randomness in
+// --dist-perturb-rounding: random rounding errors in the manner of Monte Carlo
+// arithmetic (Parker, "Monte Carlo Arithmetic: exploiting randomness in
 // floating-point arithmetic", 1997; Denis, de Oliveira Castro and Petit,
 // "Verificarlo: checking floating point accuracy through Monte Carlo
-// Arithmetic", 2016). What differs between runs is what rounding decides.
+// Arithmetic", 2016). Rounding decides the digits that differ between runs.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Utils/ByComputation.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -63,8 +64,7 @@ Kind classify(Operation *op) {
 bool isSameIndex(Value a, Value b) {
   Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
   return a == b || (first && second && isPure(first) &&
-                    OperationEquivalence::isEquivalentTo(
-                        first, second, OperationEquivalence::IgnoreLocations));
+                    ByComputation::isEqual(first, second));
 }
 
 /// Whether `op` adds to, or multiplies, what it then replaces in memory: a step
@@ -214,10 +214,10 @@ Value Perturber::isInexact(Operation *op, Value result) {
     Value x = operand(0), y = operand(1);
     if (isa<arith::SubFOp>(op))
       y = arith::NegFOp::create(b, y);
-    Value ofY = arith::SubFOp::create(b, result, x);
-    Value ofX = arith::SubFOp::create(b, result, ofY);
-    error = arith::AddFOp::create(b, arith::SubFOp::create(b, x, ofX),
-                                  arith::SubFOp::create(b, y, ofY));
+    Value yPart = arith::SubFOp::create(b, result, x);
+    Value xPart = arith::SubFOp::create(b, result, yPart);
+    error = arith::AddFOp::create(b, arith::SubFOp::create(b, x, xPart),
+                                  arith::SubFOp::create(b, y, yPart));
   } else if (isa<arith::MulFOp>(op)) {
     error = math::FmaOp::create(b, operand(0), operand(1),
                                 arith::NegFOp::create(b, result));
@@ -231,8 +231,8 @@ Value Perturber::isInexact(Operation *op, Value result) {
 }
 
 /// Whether a step of a reduction can be inexact in another order, although it
-/// is not in this one: not if it changes nothing (a zero is added), nor if its
-/// result has few digits, as counts have.
+/// is exact in this one. It cannot if it changes nothing (a zero is added), or
+/// if its result has few digits, as counts have.
 Value Perturber::isExactByChance(Operation *op, Value result) {
   auto type = cast<FloatType>(result.getType());
   Type integer = b.getIntegerType(type.getWidth());
@@ -337,9 +337,9 @@ Value Perturber::move(Operation *op, Value value, Value number, unsigned site) {
   return moved;
 }
 
-/// A sum that ranks each have a part of is rounded to bf16 a few times in
-/// between: here after four of its steps, at random, as far as two roundings
-/// go. `value` where that is not this step.
+/// A sum of which each rank has a part is rounded to bf16 a few times in
+/// between. Here this happens after four of its steps, at random, as far as two
+/// roundings go. `value` if it does not happen in this step.
 Value Perturber::moveParts(int64_t steps, Value value, Value number,
                            unsigned site) {
   auto wide = cast<FloatType>(value.getType());
@@ -470,9 +470,10 @@ void PerturbRounding::runOnFunction(func::FuncOp function) {
   }
 }
 
-/// Loops that are not counted may turn until nothing changes. Beyond the turns
-/// that they have without perturbations, these stay the same from turn to turn,
-/// so that a fixed point exists; and a loop that does not end then is left.
+/// Loops without a fixed number of iterations may run until nothing changes.
+/// Beyond their number of iterations without perturbations, the perturbations
+/// stay the same, so that a fixed point exists. A loop that does not end then
+/// is ended.
 void PerturbRounding::boundLoops(func::FuncOp function) {
   ImplicitLocOpBuilder b(function.getLoc(), function.getContext());
   auto define = [&](const Twine &name, TypedAttr value) {

@@ -137,8 +137,8 @@ bool SubsetTrace::areDisjoint(
   if (!subset)
     return false;
   auto other = cast<SubsetOpInterface>(*read->second);
-  // A reshape of a tensor may be the same buffer, but a subset of it counts in
-  // other coordinates: [1, 0] of 2 x 4 and [2, 0] of 4 x 2 are one element.
+  // A reshape of a tensor may be the same buffer, but a subset of it has other
+  // coordinates. Example: [1, 0] of 2 x 4 and [2, 0] of 4 x 2 are one element.
   if (subset.getTensorContainer().getType() !=
       other.getTensorContainer().getType())
     return false;

@@ -1,7 +1,7 @@
-//===- Subsets.h - Parts of tensors, taken out and put back -----*- C++ -*-===//
+//===- Subsets.h - Slices that are taken and put back -----------*- C++ -*-===//
 //
-// Which values are computed in a part of another tensor, and which op puts them
-// back where they were taken from.
+// Which values are computed in a slice of another tensor, and which op inserts
+// them where they were taken from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,28 +13,28 @@
 
 namespace mlir::dist {
 
-/// Filled with one call an op, in the order of the program.
+/// To be filled with one call for each op, in program order.
 class SubsetTrace {
 public:
   void trace(Operation *op, const bufferization::AnalysisState &state);
 
-  /// What `insertion` puts back: the extraction of the same part of the same
-  /// tensor that its source was computed in, or null.
+  /// The extraction of the slice that `insertion` puts back into the same
+  /// tensor; null if there is no such extraction.
   Value getExtractionPutBack(SubsetInsertionOpInterface insertion) const;
 
-  /// The op that inserts the part `inner` lies in, or a part around it, into
+  /// The op that inserts the slice of `inner`, or a slice around it, into
   /// `container`, from which it was taken; or null.
   Operation *findInsertion(Value inner, Value container) const;
 
-  /// Whether `value` lies in a part of a tensor that has nothing in common with
-  /// the part that is written through `operand`.
+  /// Whether `value` is in a slice of a tensor that is disjoint from the slice
+  /// that is written through `operand`.
   bool areDisjoint(Value value, OpOperand &operand,
                    function_ref<bool(Value, Value)> areEquivalent) const;
 
 private:
-  /// The extraction of a subset that a value was computed in, if it was.
+  /// The extraction of the slice that a value was computed in, if any.
   DenseMap<Value, SubsetExtractionOpInterface> origins;
-  /// What puts a value back where the extraction took it from.
+  /// The op that inserts a value where the extraction took it from.
   DenseMap<Operation *, Operation *> insertions;
 };
 

@@ -1,4 +1,4 @@
-//===- Sums.h - What adds up numbers in any order ---------------*- C++ -*-===//
+//===- Sums.h - Sums in any order -------------------------------*- C++ -*-===//
 
 #ifndef DIST_LOWERING_BUFFERS_SUMS_H
 #define DIST_LOWERING_BUFFERS_SUMS_H
@@ -7,14 +7,14 @@
 
 namespace mlir::dist {
 
-/// A sum of more terms than the first is made of sums of about as many as the
-/// second.
+/// A sum of more terms than the first number is split into sums of about as
+/// many terms as the second.
 inline constexpr int64_t kMostTerms = 16384, kFewTerms = 4096;
 
-/// Whether a body that has added up `sum` yields, with `yielded`, that and a
-/// number, or that as it is where a condition says so: such sums may be made of
-/// sums. Nothing else reads the sum so far, and no number hangs on another one
-/// that the body accumulates.
+/// Whether a body whose sum so far is `sum` yields, with `yielded`, that plus a
+/// number, or, under a condition, that unchanged. Such sums can be split.
+/// Nothing else reads the sum so far, and no term depends on another
+/// accumulator of the body.
 bool isSum(Value yielded, BlockArgument sum);
 
 } // namespace mlir::dist

@@ -72,8 +72,7 @@ bool TensorUses::needsContents(OpOperand &use) {
          state.getAliasingValues(use).getNumAliases() > 0;
 }
 
-/// Whether ops of the region may run again, with what lies outside of it as it
-/// was before.
+/// Whether ops of the region may run again, with values from outside unchanged.
 bool TensorUses::repeats(Region &region) {
   if (!region.hasOneBlock())
     return true;

@@ -1,6 +1,6 @@
-//===- TensorUses.h - When tensors are read ---------------------*- C++ -*-===//
+//===- TensorUses.h - Uses of tensors over time -----------------*- C++ -*-===//
 //
-// The order of the ops of a function, and until when each tensor is needed.
+// The order of the ops of a function, and the last use of each tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,20 @@ public:
   /// The number of an op in the order of the program.
   int64_t getBegin(Operation *op) const { return intervals.lookup(op).begin; }
 
-  /// Whether the op reads the tensor. A loop does if what it carries is read.
+  /// Whether the op reads the tensor. A loop does if it reads the carried
+  /// value.
   bool reads(OpOperand &use);
 
-  /// Whether the use needs what the tensor holds. What is overwritten unread is
-  /// not needed; a view needs it, as it may be read.
+  /// Whether the use needs the tensor's contents. Contents that are overwritten
+  /// unread are not needed; a view needs them, since it may be read.
   bool needsContents(OpOperand &use);
 
-  /// When `user` needs a value of the region `home` for the last time: a loop
-  /// in between needs it until its own end.
+  /// When `user` needs a value of the region `home` for the last time: if a
+  /// loop is in between, at the end of the loop.
   int64_t getPosition(Operation *user, Region *home);
 
-  /// When the value is needed last, by another op than `except`; -1 if never.
+  /// The last time that the value is needed by an op other than `except`; -1 if
+  /// never.
   int64_t getLastUse(Value value, Operation *except = nullptr);
 
 private:

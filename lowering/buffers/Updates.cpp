@@ -38,3 +38,19 @@ void mlir::dist::recordResults(func::FuncOp function, const Updates &updates) {
       list.set(kUpdatedAttr, builder.getUnitAttr());
   });
 }
+
+FailureOr<func::ReturnOp> mlir::dist::findResults(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("entry function has ")
+           << function.getBody().getBlocks().size()
+           << " blocks; only structured control flow can be lowered";
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (auto [number, type] : llvm::enumerate(terminator.getOperandTypes()))
+    if (auto shaped = dyn_cast<ShapedType>(type);
+        !shaped || !shaped.hasStaticShape())
+      return function.emitOpError("result #")
+             << number << " has type " << type
+             << "; results must be tensors of static shape";
+  return terminator;
+}

@@ -4,7 +4,7 @@
 #include "dist/OutputFile.h"
 #include "dist/Safetensors.h"
 #include "lowering/buffers/Passes.h"
-#include "lowering/bundle/Describe.h"
+#include "lowering/bundle/ModuleManifest.h"
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"

@@ -1,7 +1,7 @@
 //===- Bundle.h - From a module to a bundle ---------------------*- C++ -*-===//
 //
 // Compiles a level-3 module (a level-0 module is one for a single rank) into
-// the folder that docs/bundle.md describes.
+// the folder that docs/internals/bundle.md describes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,17 +14,17 @@ namespace mlir::dist {
 
 struct BundleOptions {
   const Target *target = nullptr;
-  /// Its listener is told of the stages before code generation as well.
+  /// Its listener is called for the stages before code generation as well.
   CodegenOptions codegen;
   /// Lowers plainly, for a program to compare with (LowerOptions, Pipeline.h).
   bool plain = false;
-  /// With plain: of the program that this one is compared with (likewise).
+  /// With plain: the ranks of the program to compare with (likewise).
   int64_t ranks = 0;
   /// With rounding errors that can be switched on (LowerOptions, likewise).
   bool perturb = false;
 };
 
-/// What the compiler found out that a manifest does not say.
+/// Properties of the compiled program that are not in the manifest.
 struct BundleStatistics {
   /// The most bytes of the arena alive at one time.
   int64_t liveBytes = 0;
@@ -33,8 +33,8 @@ struct BundleStatistics {
 };
 
 /// Compiles `module`, which is consumed, and writes the bundle to the folder
-/// `path`: under another name first, so that `path` is never half a bundle. An
-/// existing bundle is replaced; any other file or folder there is an error.
+/// `path`: first under another name, so that `path` is never half a bundle. An
+/// existing bundle is replaced. Any other file or folder there is an error.
 LogicalResult writeBundle(ModuleOp module, StringRef path,
                           const BundleOptions &options,
                           BundleStatistics *statistics = nullptr);

@@ -1,34 +1,12 @@
 //===- ConvertToLLVM.cpp - The LLVM dialect, with dist_main ---------------===//
 //
-// --dist-cpu-convert-to-llvm: upstream's conversion patterns, those of the rt
-// dialect, and the entry point that the runtime expects.
+// --dist-cpu-convert-to-llvm: host and kernels are one program.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
-#include "lowering/buffers/Passes.h"
 #include "lowering/cpu/KernelEmitter.h"
 #include "lowering/cpu/Passes.h"
-#include "lowering/rt/ConvertRtToLLVM.h"
-#include "lowering/rt/Rt.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
-#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
-#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/LLVMCommon/LoweringOptions.h"
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Transforms/DialectConversion.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "lowering/host/HostToLLVM.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCPUCONVERTTOLLVM
@@ -38,7 +16,7 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What kernels say of their loops is said by their branches.
+/// The loop annotations of kernels are moved to their branches.
 static void annotateLoops(ModuleOp module) {
   module.walk([](LLVM::BrOp branch) {
     if (auto annotation = dyn_cast_or_null<LLVM::LoopAnnotationAttr>(
@@ -52,281 +30,18 @@ static void annotateLoops(ModuleOp module) {
   });
 }
 
-/// Whether a product and a sum with this flag are one fused operation.
-static bool isContracted(LLVM::FastmathFlags flags) {
-  return bitEnumContainsAll(flags, LLVM::FastmathFlags::contract);
-}
-
-/// Products and sums that may be contracted are, all of them: LLVM would fuse
-/// those that are neighbours after its vectorizers, so that what is in vectors
-/// was rounded otherwise than what is not. A processor that cannot fuse rounds
-/// twice, everywhere.
-static void fuseProducts(ModuleOp module) {
-  auto fuse = [](auto sum, bool isDifference) {
-    if (!isContracted(sum.getFastmathFlags()))
-      return;
-    for (OpOperand &operand : sum->getOpOperands()) {
-      auto product = operand.get().getDefiningOp<LLVM::FMulOp>();
-      if (!product || !product->hasOneUse() ||
-          product->getBlock() != sum->getBlock() ||
-          !isContracted(product.getFastmathFlags()))
-        continue;
-      bool isFirst = operand.getOperandNumber() == 0;
-      OpBuilder builder(sum);
-      Location loc = sum.getLoc();
-      Value a = product.getLhs(), b = product.getRhs();
-      Value c = sum->getOperand(isFirst ? 1 : 0);
-      if (isDifference) {
-        Value &negated = isFirst ? c : a;
-        negated = LLVM::FNegOp::create(builder, loc, negated);
-      }
-      auto fused =
-          LLVM::FMulAddOp::create(builder, loc, sum.getType(), a, b, c);
-      fused.setFastmathFlags(sum.getFastmathFlags() ^
-                             LLVM::FastmathFlags::contract);
-      sum.replaceAllUsesWith(fused.getResult());
-      sum.erase();
-      product.erase();
-      return;
-    }
-  };
-  SmallVector<Operation *> sums;
-  module.walk([&](Operation *op) {
-    if (isa<LLVM::FAddOp, LLVM::FSubOp>(op))
-      sums.push_back(op);
-  });
-  for (Operation *op : sums) {
-    if (auto sum = dyn_cast<LLVM::FAddOp>(op))
-      fuse(sum, /*isDifference=*/false);
-    else
-      fuse(cast<LLVM::FSubOp>(op), /*isDifference=*/true);
-  }
-}
-
 namespace {
-
-//===----------------------------------------------------------------------===//
-// i1 in memory is a byte
-//===----------------------------------------------------------------------===//
-// LLVM does not vectorize accesses to i1, whose vectors are packed bits.
-
-struct LoadBool : ConvertOpToLLVMPattern<memref::LoadOp> {
-  explicit LoadBool(const LLVMTypeConverter &converter)
-      : ConvertOpToLLVMPattern(converter, /*benefit=*/10) {}
-  LogicalResult
-  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().isInteger(1))
-      return failure();
-    Value address =
-        getStridedElementPtr(rewriter, op.getLoc(), op.getMemRefType(),
-                             adaptor.getMemref(), adaptor.getIndices());
-    Value byte = LLVM::LoadOp::create(rewriter, op.getLoc(),
-                                      rewriter.getI8Type(), address);
-    Value zero = LLVM::ConstantOp::create(rewriter, op.getLoc(),
-                                          rewriter.getI8IntegerAttr(0));
-    rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::ne, byte,
-                                              zero);
-    return success();
-  }
-};
-
-struct StoreBool : ConvertOpToLLVMPattern<memref::StoreOp> {
-  explicit StoreBool(const LLVMTypeConverter &converter)
-      : ConvertOpToLLVMPattern(converter, /*benefit=*/10) {}
-  LogicalResult
-  matchAndRewrite(memref::StoreOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getMemRefType().getElementType().isInteger(1))
-      return failure();
-    Value address =
-        getStridedElementPtr(rewriter, op.getLoc(), op.getMemRefType(),
-                             adaptor.getMemref(), adaptor.getIndices());
-    Value byte = LLVM::ZExtOp::create(rewriter, op.getLoc(),
-                                      rewriter.getI8Type(), adaptor.getValue());
-    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, byte, address);
-    return success();
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Entry point
-//===----------------------------------------------------------------------===//
-
-/// Makes the program void dist_main(dist_rank *rank, void *const *args,
-/// void *const *results, void *arena, int64_t *status). A buffer's address is
-/// read from its table where it is used: thousands of addresses that live
-/// through the whole program would be spilled, in time quadratic in their
-/// number. `results` has the numbers of the results whose buffers are the last
-/// ones.
-static void makeEntryPoint(LLVM::LLVMFuncOp program,
-                           ArrayRef<int64_t> results) {
-  OpBuilder builder(program->getContext());
-  Location loc = program.getLoc();
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Block &entry = program.getBody().front();
-  unsigned numBuffers = entry.getNumArguments() - 3;
-  unsigned numArgs = numBuffers - results.size();
-  // rank, args, results, the buffers, arena, status
-  Value args = entry.insertArgument(1u, pointer, loc);
-  Value places = entry.insertArgument(2u, pointer, loc);
-  for (unsigned i = 0; i < numBuffers; ++i) {
-    bool isArg = i < numArgs;
-    Value buffer = entry.getArgument(3 + i);
-    for (OpOperand &use : llvm::make_early_inc_range(buffer.getUses())) {
-      builder.setInsertionPoint(use.getOwner());
-      Location here = use.getOwner()->getLoc();
-      Value slot = LLVM::GEPOp::create(
-          builder, here, pointer, pointer, isArg ? args : places,
-          ArrayRef<LLVM::GEPArg>{int32_t(isArg ? i : results[i - numArgs])});
-      use.set(LLVM::LoadOp::create(builder, here, pointer, slot));
-    }
-  }
-  entry.eraseArguments(3, numBuffers);
-  program.removeArgAttrsAttr();
-  program.setFunctionType(LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(builder.getContext()),
-      {pointer, pointer, pointer, pointer, pointer}));
-  program.setLinkage(LLVM::Linkage::External);
-}
-
-/// Empty buffers get one dimension: MLIR has no strides for `5x0x6`, which a
-/// bare pointer needs. Nothing reads or writes them.
-static void flattenEmptyBuffers(ModuleOp module) {
-  auto flatten = [](Value value) {
-    auto type = dyn_cast<MemRefType>(value.getType());
-    if (type && type.hasStaticShape() && type.getNumElements() == 0 &&
-        type.getRank() != 1)
-      value.setType(MemRefType::get({0}, type.getElementType()));
-  };
-  module.walk([&](Operation *op) {
-    for (Value result : op->getResults())
-      flatten(result);
-    for (Region &region : op->getRegions())
-      for (Value argument : region.getArguments())
-        flatten(argument);
-    if (auto function = dyn_cast<func::FuncOp>(op);
-        function && !function.isExternal())
-      function.setFunctionType(FunctionType::get(
-          op->getContext(), function.getBody().getArgumentTypes(),
-          function.getResultTypes()));
-  });
-}
-
-/// What the dialect says of arguments and results, the manifest says by now;
-/// the translation to LLVM IR warns of each that it does not know.
-static void dropDistAttrs(ModuleOp module) {
-  auto drop = [](ArrayAttr lists) -> ArrayAttr {
-    if (!lists)
-      return {};
-    return ArrayAttr::get(
-        lists.getContext(),
-        llvm::map_to_vector(lists, [](Attribute list) -> Attribute {
-          SmallVector<NamedAttribute> kept(llvm::make_filter_range(
-              cast<DictionaryAttr>(list), [](NamedAttribute attr) {
-                return !isa_and_nonnull<DistDialect>(attr.getNameDialect());
-              }));
-          return DictionaryAttr::get(list.getContext(), kept);
-        }));
-  };
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (ArrayAttr kept = drop(function.getArgAttrsAttr()))
-      function.setArgAttrsAttr(kept);
-    if (ArrayAttr kept = drop(function.getResAttrsAttr()))
-      function.setResAttrsAttr(kept);
-  }
-}
-
-/// Calls of libm for what upstream's expansion into other functions loses all
-/// digits of: expm1 of small numbers as exp(x) - 1.
-LogicalResult callAccurateFunctions(ModuleOp module) {
-  RewritePatternSet patterns(module.getContext());
-  populateMathToLibmConversionPatterns(patterns);
-  ConversionTarget target(*module.getContext());
-  target.addIllegalOp<math::ExpM1Op>();
-  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  return applyPartialConversion(module, target, std::move(patterns));
-}
-
-/// The numbers of the results that have buffers of their own.
-SmallVector<int64_t> getResultNumbers(ModuleOp module) {
-  if (auto numbers =
-          module->getAttrOfType<DenseI64ArrayAttr>(kResultNumbersAttr))
-    return SmallVector<int64_t>(numbers.asArrayRef());
-  auto count = module->getAttrOfType<IntegerAttr>(kNumResultsAttr);
-  return llvm::to_vector(llvm::seq<int64_t>(0, count ? count.getInt() : 0));
-}
 
 struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    flattenEmptyBuffers(module);
-    MLIRContext *context = &getContext();
-    FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
-    if (failed(entry))
+    FailureOr<LLVM::LLVMFuncOp> program = convertHostToLLVM(module);
+    if (failed(program))
       return signalPassFailure();
-    auto program = dyn_cast<func::FuncOp>(entry->getOperation());
-    if (!program || program.getNumArguments() < 3) {
-      entry->emitError("is no entry function that memory was planned for");
-      return signalPassFailure();
-    }
-    dropDistAttrs(module);
-    StringAttr name = program.getSymNameAttr();
-
-    LowerToLLVMOptions options(context);
-    options.useBarePtrCallConv = true;
-    options.overrideIndexBitwidth(64);
-    if (failed(callAccurateFunctions(module)))
-      return signalPassFailure();
-    LLVMTypeConverter converter(context, options);
-    converter.addConversion([](rt::RowPlanType type) -> Type {
-      return IntegerType::get(type.getContext(), 32);
-    });
-    converter.addConversion([](rt::EventType type) -> Type {
-      return IntegerType::get(type.getContext(), 32);
-    });
-    converter.addConversion([](rt::TokenType type) -> Type {
-      return IntegerType::get(type.getContext(), 32);
-    });
-    rt::RuntimeSymbols symbols(module);
-    rt::markModules(program, symbols);
-    RewritePatternSet patterns(context);
-    rt::populateRtToLLVMPatterns(converter, symbols, patterns);
-    patterns.add<LoadBool, StoreBool>(converter);
-    populateFuncToLLVMConversionPatterns(converter, patterns);
-    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    arith::populateArithToLLVMConversionPatterns(converter, patterns);
-    populateVectorToLLVMConversionPatterns(converter, patterns);
-    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-    index::populateIndexToLLVMConversionPatterns(converter, patterns);
-    ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    // Before libm: an intrinsic is vectorized, a call is not.
-    populateMathToLLVMConversionPatterns(
-        converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
-    populateMathToLibmConversionPatterns(patterns);
-    LLVMConversionTarget target(*context);
-    target.addLegalOp<ModuleOp>();
-    if (failed(applyFullConversion(module, target, std::move(patterns))))
-      return signalPassFailure();
-
     annotateLoops(module);
     fuseProducts(module);
-
-    auto converted = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (failed(SymbolTable::replaceAllSymbolUses(
-            converted, StringAttr::get(context, "dist_main"), module)))
-      return signalPassFailure();
-    converted.setSymName("dist_main");
-    // Descriptors fold away: what is left uses the bare addresses.
-    (void)applyPatternsGreedily(converted, FrozenRewritePatternSet());
-    makeEntryPoint(converted, getResultNumbers(module));
-    for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {
-      if (function.isExternal() || function == converted)
-        continue;
-      // Code once, at its own place in a profile.
-      function.setLinkage(LLVM::Linkage::Internal);
-      function.setNoInline(true);
-    }
+    if (failed(makeEntryPoint(module, *program)))
+      signalPassFailure();
   }
 };
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
 #include "lowering/cpu/KernelEmitter.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/kernels/ExpandAttention.h"

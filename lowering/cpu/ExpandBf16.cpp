@@ -21,9 +21,9 @@ using namespace mlir;
 
 namespace {
 
-/// f64 to bf16 through f32 that is rounded to odd, so that it is rounded once
-/// in effect (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums:
-/// proved algorithms using rounding to odd", 2008).
+/// f64 to bf16 through f32 that is rounded to odd. In effect it is rounded
+/// once. (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums:
+/// proved algorithms using rounding to odd", 2008.)
 struct TruncateF64 : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::TruncFOp op,

@@ -23,10 +23,11 @@ using namespace mlir;
 
 namespace {
 
-/// exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps (Cody,
-/// Waite 1980), e^r by the polynomial of Cephes' expf. n is rounded by adding a
-/// number beside which only whole ones are left, and read from its last bits.
-/// Upstream's approximation takes 22 instructions where this takes 16.
+/// exp(x) = 2^n e^r, n = round(x / ln 2). r = x - n ln 2 is computed in two
+/// steps (Cody, Waite 1980), e^r by the polynomial of Cephes' expf. n is
+/// rounded by adding a number so large that no fraction is left, and read from
+/// the last bits. Upstream's approximation takes 22 instructions; this takes
+/// 16.
 struct ExpandExp : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -19,8 +19,8 @@ using namespace mlir::dist;
 /// Sums of few terms (Sums.h) are added up so many at a time.
 static constexpr int64_t kFewSums = 64;
 
-/// A loop that carries a sum is done in vectors of at most so many terms, of
-/// which so many at a time have sums of their own, if it has as many.
+/// A loop that accumulates a sum uses vectors of at most so many elements, and
+/// so many separate accumulators, if it is long enough.
 static constexpr int64_t kLanes = 16, kVectorsAtOnce = 4;
 
 /// How many turns of a loop LLVM may make a row of.
@@ -77,10 +77,9 @@ getAnnotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
       /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{});
 }
 
-/// LLVM makes rows of scalars of short loops before it looks for vectors, of
-/// those whose bodies are small enough, and then finds other vectors or none:
-/// it is to look for vectors first. `interleave`: null where that is its
-/// choice.
+/// LLVM fully unrolls short loops with small bodies before it vectorizes, and
+/// then finds other vectors or no vectors. This forbids it, so that the loop
+/// vectorizer sees them first. `interleave`: null if LLVM may choose.
 static void annotate(scf::ForOp loop, int64_t count,
                      LLVM::LoopInterleaveAttr interleave) {
   MLIRContext *context = loop.getContext();
@@ -128,10 +127,10 @@ void LoopEmitter::emitCarried(const Run &run, ArrayRef<Loop> loops,
     body.emitBody(member, carriedAccesses, carried);
 }
 
-/// How many vectors are added up apart, LLVM would choose by what else the loop
-/// does and where its buffers lie. The order in which a row is added up is to
-/// depend on its length alone, so that a kernel of some rows has the bits of
-/// one of all.
+/// LLVM would choose the number of separate accumulators from the rest of the
+/// loop and the positions of its buffers. But the order in which a row is
+/// summed must depend only on its length, so that a kernel of some rows gives
+/// the bits of a kernel of all.
 static void fixOrder(scf::ForOp loop) {
   std::optional<APInt> count = loop.getStaticTripCount();
   if (!count)

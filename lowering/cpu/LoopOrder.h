@@ -7,9 +7,9 @@
 
 namespace mlir::dist {
 
-/// Innermost goes the loop along which most operands are contiguous; reductions
-/// go inside of parallel loops, so that their accumulators stay in registers or
-/// in the cache.
+/// The innermost loop is the one along which most operands are contiguous.
+/// Reductions are inside parallel loops, so that their accumulators stay in
+/// registers or in the cache.
 void orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                 ArrayRef<unsigned> members);
 

@@ -1,8 +1,8 @@
 //===- Machine.h - The CPU that programs are compiled for -------*- C++ -*-===//
 //
-// What the CPU's policies depend on, in one place. `--mcpu` chooses
-// instructions; these are sizes and costs, with values that suit current
-// x86-64 and Arm servers.
+// The numbers that the CPU's policies depend on, in one place. `--mcpu` chooses
+// instructions; these are sizes and costs that suit current x86-64 and Arm
+// servers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@ struct Machine {
   /// Stack that the scratch of one kernel may take, well below a thread's.
   int64_t scratchBytes = 512 * 1024;
   /// Multiply-adds below which a call of the library costs more than a loop;
-  /// measured with oneDNN 2.6, see docs/lowering-cpu.md.
+  /// measured with oneDNN 2.6, see benchmarks/results/cpu.md.
   int64_t minContractionWork = 2048;
-  /// What attention in tiles takes, ns: a tile, a row of tiles, a multiply-add
-  /// of its products, the rest of a score (its exponential, mostly), a mask of
-  /// a score. Estimates for AVX-512, which decide between sizes of tiles; what
-  /// came of that was measured (docs/lowering-cpu.md).
+  /// Times of attention in tiles, ns: a tile, a row of tiles, a multiply-add of
+  /// its products, the rest of a score (mostly its exponential), a mask of a
+  /// score. They are estimates for AVX-512, and decide between sizes of tiles.
+  /// The results were measured (benchmarks/results/cpu.md).
   double attentionTile = 600, attentionRow = 400, multiplyAdd = 0.0125,
          attentionScore = 0.3, attentionMask = 0.1;
 };

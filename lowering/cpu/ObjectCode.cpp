@@ -1,6 +1,7 @@
 //===- ObjectCode.cpp - From the LLVM dialect to a shared object ----------===//
 
 #include "lowering/cpu/ObjectCode.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/files/OutputStream.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -86,10 +87,7 @@ static llvm::OptimizationLevel getLevel(unsigned level) {
   }
 }
 
-/// How many calls of a block become a function of their own.
-static constexpr unsigned kCallsApart = 256;
-
-/// Computes places in what an argument points to where they are used.
+/// Computes addresses in the memory of an argument where they are used.
 static void sinkAddresses(llvm::Function &function) {
   SmallVector<llvm::GetElementPtrInst *> addresses;
   for (llvm::Instruction &instruction : llvm::instructions(function))
@@ -119,7 +117,8 @@ static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
     SmallVector<llvm::Instruction *> starts;
     unsigned calls = 0;
     for (llvm::Instruction &instruction : block)
-      if (isa<llvm::CallBase>(instruction) && ++calls % kCallsApart == 0)
+      if (isa<llvm::CallBase>(instruction) &&
+          ++calls % mlir::dist::kCallsApart == 0)
         starts.push_back(instruction.getNextNode());
     // From the end: what follows moves.
     for (auto [index, start] : llvm::enumerate(llvm::reverse(starts))) {
@@ -145,13 +144,10 @@ static llvm::Function *extract(ArrayRef<llvm::BasicBlock *> blocks,
   return made;
 }
 
-/// From how many blocks on loops of a function become functions.
-static constexpr unsigned kBlocksTogether = 128;
-
 /// Makes the outermost loops of a long function functions, and the loops in
 /// them where they are long. `isLoop`: the function is a loop itself.
 static void extractLoops(llvm::Function &function, bool isLoop = false) {
-  if (function.size() <= kBlocksTogether)
+  if (function.size() <= mlir::dist::kBlocksTogether)
     return;
   sinkAddresses(function);
   llvm::DominatorTree dominance(function);
@@ -166,15 +162,15 @@ static void extractLoops(llvm::Function &function, bool isLoop = false) {
   for (llvm::Loop *loop : loops)
     if (llvm::Function *made = extract(loop->getBlocks(), cache, &dominance))
       extractLoops(*made, /*isLoop=*/true);
-  // What lay between the loops is one block.
+  // The code between the loops is one block.
   for (llvm::BasicBlock &block : llvm::make_early_inc_range(function))
     llvm::MergeBlockIntoPredecessor(&block);
 }
 
-/// The entry is thousands of calls and loops of calls in a row, and LLVM takes
-/// quadratic time to find registers for the ones and to tell what is known in
-/// the others: parts of it become functions, which have the entry's arguments
-/// and little else in common.
+/// The entry function is thousands of calls and loops of calls in a row. LLVM
+/// takes quadratic time to allocate registers for the calls, and to analyze the
+/// loops. So parts of it become functions, which have the entry's arguments and
+/// little else in common.
 static void cutLongBlocks(llvm::Module &module) {
   SmallVector<llvm::Function *> functions;
   for (llvm::Function &function : module)

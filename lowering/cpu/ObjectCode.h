@@ -18,7 +18,8 @@ namespace mlir::dist {
 LogicalResult emitSharedObject(ModuleOp module, StringRef path,
                                const CodegenOptions &options);
 
-/// The object code that emitSharedObject links, for who loads it himself.
+/// The object code that emitSharedObject links, for callers that load it
+/// themselves.
 LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
                          const CodegenOptions &options);
 

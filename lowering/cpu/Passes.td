@@ -1,6 +1,6 @@
 //===- Passes.td - From buffers to code for the CPU --------*- tablegen -*-===//
 //
-// The steps of --dist-lower-cpu that are the CPU's own, in their order.
+// The steps of --dist-lower-cpu that only the CPU has, in their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,13 +10,15 @@
 include "mlir/Pass/PassBase.td"
 
 def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::func::FuncOp"> {
-  let summary = "Convolutions that the runtime has become calls";
+  let summary = "Convolutions become calls of the runtime";
   let description = [{
-    A linalg op on tensors that is a convolution by its body and its indexing maps
-    becomes `rt.convolve`. Zeros padded around its image become the call's; a zero
-    fill of its result, a bias, and a sum with a tensor that nobody needs any more
-    become part of the call, and so do bounds of a result that is not added to what
-    is there (`arith.maximumf` and `arith.minimumf` with constants). Types that the runtime does not do stay loops.
+    Needs tensors. A linalg op whose body and indexing maps are those of a
+    convolution becomes `rt.convolve`. The call also
+    does what surrounds it: zeros padded around the image, a zero fill of the
+    result, and a bias. It can also add to a tensor that has no other use. Bounds of the result (`arith.maximumf` and
+    `arith.minimumf` with constants) become part of the call, too, unless the
+    result is added to its destination. Types that the runtime does not support
+    stay loops.
     ```mlir
     %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {...}
     %sum = linalg.conv_2d_nchw_fchw ins(%padded, %w : ...) outs(%zeros : ...)
@@ -32,16 +34,18 @@ def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::fu
 def DistCpuSplitWindows : Pass<"dist-cpu-split-windows", "::mlir::func::FuncOp"> {
   let summary = "Windows over a padded image read the image itself";
   let description = [{
-    A maximum, a minimum or a sum under windows that move over a padded image, where
-    what is padded with is what the result begins with, is split: the places whose
-    windows lie within the image, and those at each of its edges, with the taps that
-    reach it. No padded copy is made, and no loop asks where it is. More than 32 such
+    Needs tensors. It applies to a maximum, a minimum or a sum in windows that
+    move over a padded image, if the padding is the value that the result starts
+    from. The op is split into regions: the positions whose windows are within the
+    image, and those at each edge, with the taps that reach the image. So no
+    padded copy is made, and no loop tests for borders. Ops with more than 32 such
     regions stay as they are.
 
-    A maximum or a minimum under windows of several dimensions goes along the innermost
-    one last, on rows that are padded along it, where that combines fewer elements and
-    the image is not walked over together with one of a convolution, whose channels will
-    lie innermost.
+    A maximum or a minimum in windows of several dimensions may be computed one
+    dimension after the other, the innermost last, on rows that are padded along
+    it. That is done if it combines fewer elements. It is not done if ops access
+    the image together with an image of a convolution: its channels will be
+    innermost.
     ```mlir
     %padded = tensor.pad %x low[1] high[0] {...} : tensor<8xf32> to tensor<9xf32>
     %y = linalg.generic (x, t) -> (x * 2 + t) ins(%padded, %taps) outs(%filled) {maximum}
@@ -56,12 +60,12 @@ def DistCpuSplitWindows : Pass<"dist-cpu-split-windows", "::mlir::func::FuncOp">
 def DistCpuChooseLayouts : Pass<"dist-cpu-choose-layouts", "::mlir::func::FuncOp"> {
   let summary = "Images of convolutions get their channels innermost";
   let description = [{
-    Buffers that `rt.convolve` reads or writes are made with the channels innermost
-    in memory, which is what the library's code is fast for, and looked at through
-    a view with the dimensions as they were. Buffers that linalg ops and copies walk
-    over together with them get the same order; arguments, results and what other
-    ops read keep theirs. A convolution whose kernel is a parameter is marked
-    `constant`: the runtime packs it once.
+    Needs buffers. Buffers that `rt.convolve` reads or writes are allocated with
+    the channels innermost in memory, since the library is fast for that order. A
+    view shows the dimensions in the old order. Buffers that linalg ops and copies
+    access together with them get the same order. Arguments, results, and buffers
+    that other ops read keep theirs. A convolution whose kernel is a parameter is
+    marked `constant`: the runtime packs the kernel once.
     ```mlir
     %y = memref.alloc() : memref<1x4x8x8xf32>
     // becomes
@@ -77,12 +81,13 @@ def DistCpuChooseLayouts : Pass<"dist-cpu-choose-layouts", "::mlir::func::FuncOp
 def DistCpuExpandAttention : Pass<"dist-cpu-expand-attention", "::mlir::ModuleOp"> {
   let summary = "Attention and its adjoint on buffers become loops over tiles";
   let description = [{
-    Tiles of queries by keys: their scores, a running maximum and a running sum
-    for each query (Milakov, Gimelshein, "Online normalizer calculation for
-    softmax", 2018; Dao et al., "FlashAttention", 2022), and what they add to the
-    results. The adjoint computes the scores of a tile again, and adds to three
-    results. The products of a tile are contractions, what is between them becomes
-    one kernel; scores of a tile stay in the second-level cache.
+    Needs buffers. A tile is a block of queries by a block of keys. For
+    each tile the loops compute the scores, update a running maximum and a running
+    sum for each query, and add to the results. (Milakov, Gimelshein, "Online
+    normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.) The
+    adjoint computes the scores of a tile again, and adds to three results. The
+    products of a tile stay contractions; the ops between them become one kernel.
+    The scores of a tile fit the second-level cache.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",
@@ -90,11 +95,12 @@ def DistCpuExpandAttention : Pass<"dist-cpu-expand-attention", "::mlir::ModuleOp
 }
 
 def DistCpuSelectContractions : Pass<"dist-cpu-select-contractions", "::mlir::func::FuncOp"> {
-  let summary = "Contractions that the runtime has become calls";
+  let summary = "Contractions become calls of the runtime";
   let description = [{
-    A linalg op on buffers that is a sum of products by its body and its indexing
-    maps becomes `rt.contract`; a zero fill just before it becomes part of the
-    call. Types and sizes that the runtime does not do, or not fast, stay loops.
+    Needs buffers. A linalg op whose body and indexing maps are those of a sum of
+    products becomes `rt.contract`. A zero fill just before it becomes part of the
+    call. Types and sizes that the runtime does not support, or not fast, stay
+    loops.
   }];
   let dependentDialects = ["::mlir::rt::RtDialect"];
 }
@@ -102,11 +108,12 @@ def DistCpuSelectContractions : Pass<"dist-cpu-select-contractions", "::mlir::fu
 def DistCpuFormKernels : Pass<"dist-cpu-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Runs of linalg ops on buffers become kernels: functions of loops";
   let description = [{
-    Neighbouring ops that agree on outer parallel loops, and on how these loops
-    walk over the buffers that they share, are computed row by row in one kernel;
-    a buffer that only the kernel uses shrinks to one row of it. Kernels take the
-    buffers' roots as arguments, flattened to one dimension and `noalias` where it
-    is proved (lowering/buffers/Aliases.h), and equal kernels are one function.
+    Needs buffers. Neighbouring ops are computed row by row in one kernel if they
+    agree on the outer parallel loops, and on how these loops access the buffers
+    that they share. A buffer that only the kernel uses shrinks to one row.
+    Kernels take the buffers' roots as arguments, flattened to one dimension. They
+    are `noalias` if that is proved (lowering/buffers/Aliases.h). Equal kernels
+    are one function.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect",
@@ -116,14 +123,14 @@ def DistCpuFormKernels : Pass<"dist-cpu-form-kernels", "::mlir::ModuleOp"> {
 def DistCpuWidenContractions : Pass<"dist-cpu-widen-contractions", "::mlir::ModuleOp"> {
   let summary = "bf16 contractions are summed in f32, as the library does";
   let description = [{
-    For a program on one rank that programs on several are compared with. Where each
-    rank's part of a contraction is one that `--dist-cpu-select-contractions` makes a
-    call, it is summed in f32 here too, and rounded once; loops round after each
-    step. The addition notes how many terms there are (`rt.partial_sums`), as
-    ranks also round their part of the sum (`--dist-perturb-rounding`).
+    For a program on one rank that is compared with programs on several ranks. If
+    each rank's part of a contraction is one that `--dist-cpu-select-contractions`
+    makes a call, the sum is done in f32 here too, and rounded once. (Loops round
+    after each step.) The addition notes the number of terms (`rt.partial_sums`),
+    since ranks also round their part of the sum (`--dist-perturb-rounding`).
   }];
   let options = [Option<"ranks", "ranks", "int64_t", "1",
-                        "Ranks of the programs that are compared">];
+                        "Number of ranks of the programs to compare with">];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect"];
 }
@@ -131,9 +138,9 @@ def DistCpuWidenContractions : Pass<"dist-cpu-widen-contractions", "::mlir::Modu
 def DistCpuPlainLoops : Pass<"dist-cpu-plain-loops", "::mlir::ModuleOp"> {
   let summary = "Every linalg op becomes a function of plain loops";
   let description = [{
-    In place of `--dist-cpu-select-contractions` and `--dist-cpu-form-kernels`, for
-    programs to compare with: each op alone in upstream's loops, in a function about
-    whose arguments nothing is said. Copies become loops too.
+    Replaces `--dist-cpu-select-contractions` and `--dist-cpu-form-kernels`, for
+    programs to compare with. Each op alone becomes upstream's loops, in a
+    function whose arguments have no attributes. Copies become loops too.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect",
@@ -141,10 +148,10 @@ def DistCpuPlainLoops : Pass<"dist-cpu-plain-loops", "::mlir::ModuleOp"> {
 }
 
 def DistCpuExpandMath : Pass<"dist-cpu-expand-math", "::mlir::ModuleOp"> {
-  let summary = "Mathematical functions in a form that loops vectorize with";
+  let summary = "Mathematical functions in a form that vectorizes";
   let description = [{
-    f32 exp, tanh, erf and the like become branch-free polynomials; others are
-    calls of the C library, with their vector variants named where it has them.
+    f32 exp, tanh, erf and the like become polynomials without branches. Others
+    become calls of the C library, with their vector variants, if it has any.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
@@ -153,9 +160,9 @@ def DistCpuExpandMath : Pass<"dist-cpu-expand-math", "::mlir::ModuleOp"> {
 def DistCpuExpandBf16 : Pass<"dist-cpu-expand-bf16", "::mlir::ModuleOp"> {
   let summary = "bf16 in f32 and integer arithmetic";
   let description = [{
-    Arithmetic on bf16 is done in f32 and rounded after each op, to nearest and
-    even; rounding and extending are integer arithmetic, which vectorizes on any
-    processor and has the same bits on all.
+    Arithmetic on bf16 is done in f32 and rounded after each op, to nearest, ties
+    to even. Rounding and extension become integer arithmetic. It vectorizes on
+    any processor, and gives the same bits on all.
 
     ```mlir
     %0 = arith.addf %a, %b : bf16             // before

@@ -1,12 +1,13 @@
 //===- PlainLoops.cpp - Every op a loop nest of its own -------------------===//
 //
 // --dist-cpu-plain-loops: upstream's loops for each linalg op, alone in a
-// function that nothing is said about: no fusion, no calls of the library, no
-// aliasing facts, no relaxed arithmetic. Equal ops share a function.
+// function without attributes on its arguments: no fusion, no calls of the
+// library, no aliasing facts, no relaxed arithmetic. Equal ops share a
+// function.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
 #include "lowering/cpu/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,7 +26,7 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether a pointer is all that a function has to be told of `type`.
+/// Whether a function needs only a pointer for an argument of `type`.
 static bool fitsPointer(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref)

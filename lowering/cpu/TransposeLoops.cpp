@@ -76,8 +76,8 @@ void mlir::dist::emitSquare(OpBuilder &b, Location loc, BodyEmitter &body,
   for (int64_t row = 0; row < lanes; ++row)
     rows.push_back(vector::LoadOp::create(
         b, loc, type, source, ValueRange(rowAt(address, row * apart))));
-  // Squares of twice the size at a time (Eklundh 1972): what is above the
-  // diagonal of blocks changes places with what is below.
+  // Squares of twice the size at a time (Eklundh 1972): blocks above the
+  // diagonal are exchanged with those below.
   for (int64_t size = 1; size < lanes; size *= 2) {
     SmallVector<int64_t> upper, lower;
     for (int64_t lane = 0; lane < lanes; ++lane) {

@@ -13,7 +13,7 @@
 
 namespace mlir::dist {
 
-/// Where the loops of a copy are read and written along.
+/// The loops along which a copy reads and writes.
 struct Transposition {
   const Access *from, *to;
   /// Positions in the run: the loop along which the copy reads neighbours, and
@@ -23,7 +23,7 @@ struct Transposition {
   int64_t lanes;
 };
 
-/// What the run is as a transposition; nothing if it is none, or too small.
+/// The run as a transposition; empty if it is not one, or too small.
 std::optional<Transposition> findTransposition(const KernelGroup &group,
                                                const Run &run);
 

@@ -7,8 +7,9 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
-#include "lowering/buffers/Checks.h"
-#include "lowering/buffers/Contraction.h"
+#include "lowering/bounds/Bounds.h"
+#include "lowering/buffers/ContractionMatch.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/DecomposeIndexed.h"
 #include "lowering/decompose/ExpandRandom.h"
 #include "lowering/decompose/Passes.h"
@@ -130,7 +131,7 @@ findWritten(AffineMap map, ArrayRef<int64_t> loops) {
 }
 
 /// The value of an expression of dimensions and constants; -1, which is no
-/// place, where something is divided by what is not positive.
+/// index, if a divisor is not positive.
 static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
@@ -161,7 +162,6 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
 /// places. False if those are too many.
 static bool writesAll(AffineMap map, ArrayRef<int64_t> loops,
                       ArrayRef<int64_t> shape) {
-  constexpr int64_t kMostPlaces = 1 << 20;
   int64_t places = 1, elements = 1;
   for (int64_t turns : loops)
     if (llvm::MulOverflow(places, turns, places) || places > kMostPlaces)
@@ -467,7 +467,7 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
   using DistDecomposeOpsBase::DistDecomposeOpsBase;
 
   void runOnOperation() override {
-    // What is called was inlined, as far as that goes.
+    // Called functions were inlined, as far as possible.
     WalkResult calls = getOperation().walk([](CallOpInterface call) {
       call->emitOpError() << "is left after inlining: functions that call "
                              "themselves, or have no body, are not compiled";

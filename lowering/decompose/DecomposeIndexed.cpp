@@ -3,7 +3,8 @@
 #include "lowering/decompose/DecomposeIndexed.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
-#include "lowering/buffers/Checks.h"
+#include "dialects/dist/Utils/Elementwise.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -55,15 +56,9 @@ static Value checkIndices(PatternRewriter &rewriter, Operation *op,
   SmallVector<int64_t> extents = getExtents(indexed, dims);
   std::string message = indexMessage(op, extents, what);
   Value status = getStatus(rewriter, op);
-  Value init = tensor::EmptyOp::create(rewriter, loc, indicesType.getShape(),
-                                       rewriter.getIndexType());
-  AffineMap identity = rewriter.getMultiDimIdentityMap(indicesType.getRank());
-  SmallVector<utils::IteratorType> iterators(indicesType.getRank(),
-                                             utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      rewriter, loc, init.getType(), indices, init,
-      ArrayRef<AffineMap>{identity, identity}, iterators,
-      [&](OpBuilder &b, Location l, ValueRange args) {
+  return mapElements(
+      rewriter, loc, indices, rewriter.getIndexType(),
+      [&](OpBuilder &b, Location l, ValueRange args) -> Value {
         Value index = args[0];
         if (!index.getType().isIndex())
           index = arith::IndexCastOp::create(b, l, b.getIndexType(), index);
@@ -86,10 +81,8 @@ static Value checkIndices(PatternRewriter &rewriter, Operation *op,
                                           index, extent);
         createFailIf(b, l, bad, status, message, index);
         Value zero = arith::ConstantIndexOp::create(b, l, 0);
-        linalg::YieldOp::create(
-            b, l, arith::SelectOp::create(b, l, bad, zero, index).getResult());
+        return arith::SelectOp::create(b, l, bad, zero, index);
       });
-  return generic.getResult(0);
 }
 
 /// How the one user of a tensor permutes it, if it does nothing else: dimension
@@ -170,12 +163,9 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
       maps.push_back(AffineMap::get(resultType.getRank(), 0, exprs,
                                     rewriter.getContext()));
     }
-    maps.push_back(rewriter.getMultiDimIdentityMap(resultType.getRank()));
-    SmallVector<utils::IteratorType> iterators(resultType.getRank(),
-                                               utils::IteratorType::parallel);
-    auto generic = linalg::GenericOp::create(
-        rewriter, loc, resultType, inputs, init, maps, iterators,
-        [&](OpBuilder &b, Location l, ValueRange args) {
+    auto generic = createParallelLoops(
+        rewriter, loc, inputs, maps, init,
+        [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
           SmallVector<Value> coordinates;
           int64_t next = batchRank;
           for (int64_t d = 0; d < sourceType.getRank(); ++d) {
@@ -192,7 +182,7 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
           auto element =
               tensor::ExtractOp::create(b, l, gather.getSource(), coordinates);
           element->setAttr(kGuardedAttr, b.getUnitAttr());
-          linalg::YieldOp::create(b, l, element.getResult());
+          return {element.getResult()};
         });
     generic->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
     rewriter.replaceOp(replaced, generic->getResults());
@@ -202,9 +192,9 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   }
 };
 
-/// tensor.scatter and dist.scatter_add: indices are checked as those of a
-/// gather, then loops over them put one slice each to its place: in place of
-/// what is there, or added to it.
+/// tensor.scatter and dist.scatter_add: indices are checked like those of a
+/// gather. Then loops over them write one slice each to its position, or add
+/// it.
 struct Scatter {
   Operation *op;
   TypedValue<RankedTensorType> source, dest, indices;
@@ -311,14 +301,14 @@ struct ScatterAddToLoops : OpRewritePattern<ScatterAddOp> {
   }
 };
 
-/// A condition that does not hold ends the run with its message and place. In
-/// the body of a linalg op, which becomes a kernel, it is stored, and what
-/// follows in its block is not done: what the block yields is zero. Elsewhere
-/// the run ends there.
+/// A condition that is false ends the run with its message and position. In the
+/// body of a linalg op, which becomes a kernel, the failure is stored, and the
+/// rest of its block is skipped: the block yields zero. Elsewhere the run ends
+/// there.
 struct AssertToFail : OpRewritePattern<cf::AssertOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// What the condition compares, where it says so itself.
+  /// The operands of the condition, if it is a comparison.
   static Value getJudged(cf::AssertOp check) {
     auto compare = check.getArg().getDefiningOp<arith::CmpIOp>();
     return compare && compare.getLhs().getType().isIntOrIndex()

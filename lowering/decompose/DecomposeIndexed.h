@@ -13,7 +13,7 @@ namespace mlir::dist {
 
 /// tensor.gather becomes a generic, tensor.scatter loops of insertions. Both
 /// check their indices first: one out of range ends the run with a message, as
-/// does a cf.assert that does not hold.
+/// does a cf.assert that fails.
 void populateDecomposeIndexedPatterns(RewritePatternSet &patterns);
 
 } // namespace mlir::dist

@@ -77,7 +77,7 @@ struct ExpandRandomWords : OpRewritePattern<RandomWordsOp> {
 
   LogicalResult matchAndRewrite(RandomWordsOp op,
                                 PatternRewriter &rewriter) const override {
-    // Of what has no devices yet, their streams are not known.
+    // Before devices are known, their streams are unknown.
     if (op.getAxes())
       return failure();
     Location loc = op.getLoc();

@@ -7,10 +7,10 @@
 
 namespace mlir::dist {
 
-/// dist.random_words becomes what it is made of.
+/// Expands dist.random_words to arithmetic.
 void populateExpandRandomPatterns(RewritePatternSet &patterns);
 
-/// An error where devices' streams are still to be told apart.
+/// An error if the devices' streams are not numbered yet.
 LogicalResult checkRandomStreams(Operation *op);
 
 } // namespace mlir::dist

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
-#include "lowering/buffers/Checks.h"
+#include "lowering/bounds/Bounds.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -38,9 +39,6 @@ public:
   ConstantIntRanges of(Value value) { return find(value, /*depth=*/0); }
 
 private:
-  /// Steps back; what is further away may be any number.
-  static constexpr unsigned kMaxDepth = 32;
-
   static ConstantIntRanges fromExtent(Value value, int64_t first,
                                       int64_t extent) {
     unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
@@ -77,7 +75,7 @@ private:
   ConstantIntRanges compute(Value value, unsigned depth) {
     auto any = ConstantIntRanges::maxRange(
         ConstantIntRanges::getStorageBitwidth(value.getType()));
-    if (depth > kMaxDepth)
+    if (depth > kMostRangeSteps)
       return any;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -342,9 +340,10 @@ private:
   bool hasFailed = false;
 };
 
-/// What a failed check has made wrong may keep a loop from its end: loops that
-/// run as long as their data say begin with a look at the checks. Kernels call
-/// nothing: a loop in a body runs no more turns once a check has failed.
+/// After a failed check, wrong values may keep a loop from ending. So loops
+/// whose number of iterations depends on data first look at the checks. Kernels
+/// call nothing: a loop in a body runs no more iterations once a check has
+/// failed.
 void createChecksOfLoops(func::FuncOp function) {
   bool anyCheck = false;
   SmallVector<LoopLikeOpInterface> loops;
@@ -423,7 +422,7 @@ struct GuardOps : dist::impl::DistGuardOpsBase<GuardOps> {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       ops.push_back(op);
-      // LLVM would drop a check of what is said never to happen.
+      // LLVM would drop a check of something that is marked as impossible.
       if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
         op->setAttr(flags.getIntegerOverflowAttrName(),
                     arith::IntegerOverflowFlagsAttr::get(

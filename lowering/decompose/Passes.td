@@ -9,8 +9,8 @@ def DistConvertToF64 : Pass<"dist-convert-to-f64", "::mlir::ModuleOp"> {
   let summary = "The same program with all floating-point work in f64";
   let description = [{
     Turns every float type narrower than f64 into f64, constants included, and
-    drops the extensions and truncations between them. What remains of a
-    difference between two such programs is no rounding of narrow types.
+    drops the extensions and truncations between them. If two such programs still
+    differ, the rounding of narrow types is not the reason.
 
     ```mlir
     %0 = arith.addf %a, %b : f32          // before
@@ -20,12 +20,12 @@ def DistConvertToF64 : Pass<"dist-convert-to-f64", "::mlir::ModuleOp"> {
 }
 
 def DistSplitSums : Pass<"dist-split-sums", "::mlir::func::FuncOp"> {
-  let summary = "Sums of many terms over rows are sums of few";
+  let summary = "Splits long sums over rows into shorter sums";
   let description = [{
-    A sum of more than 16384 floats of at most 32 bits, of which the results lie
-    beside each other (the gradient of a bias), becomes sums of about 4096 terms and
-    the sum of these: one sum would lose what is small against what it has already.
-    Sums whose results do not lie so are split by the kernels.
+    Needs tensors. A sum of more than 16384 floats of at most 32 bits becomes sums
+    of about 4096 terms, and the sum of these. This applies if neighbouring
+    results are contiguous, as in the gradient of a bias. One long sum would lose
+    small terms against the sum so far. Kernels split the other sums.
 
     ```mlir
     // before: tensor<65536x8xf32> to tensor<8xf32>
@@ -41,13 +41,14 @@ def DistSplitSums : Pass<"dist-split-sums", "::mlir::func::FuncOp"> {
 }
 
 def DistSparsifySums : Pass<"dist-sparsify-sums", "::mlir::ModuleOp"> {
-  let summary = "Sums whose constant weights are mostly zeros add what counts";
+  let summary = "Sums whose constant weights are mostly zeros add only the others";
   let description = [{
-    Where a sum over windows of an image says that weights of zero count for
-    nothing, and at most half of the constant weights are none, constants say which
-    elements count for each result, and these are added one by one. What a pad adds
-    and nothing counts is not read. A part of a constant (`dist.local_constant`) makes
-    parts of these, which count from the first element that the device has.
+    Needs tensors. It applies to sums over windows of an image that ignore weights
+    of zero. If at most half of the constant weights are not zero, new constants
+    list the elements that count for each result, and these are added one by one.
+    Padding that no weight counts is not read. A part of a constant
+    (`dist.local_constant`) becomes parts of these lists; they count from the
+    device's first element.
 
     ```mlir
     // before: d0 x 25 results of 14 elements each, and a few around them
@@ -68,22 +69,29 @@ def DistSparsifySums : Pass<"dist-sparsify-sums", "::mlir::ModuleOp"> {
 }
 
 def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
-  let summary = "Everything but contractions and shape changes becomes linalg.generic";
+  let summary = "Everything except contractions and shape changes becomes linalg.generic";
   let description = [{
-    Gathers become generics that extract elements, concatenations and pads
-    insertions into an empty tensor, packing pads, reshapes and transpositions,
-    aggregates such as softmax their parts, and named or elementwise ops generics.
-    Contractions keep their form. An op with a loop of no turns is what its destination
-    held; one that writes a slice of a destination, and does not read it, gets this slice
-    alone, so that what later passes see writes all of what it does not read.
+    Needs tensors.
 
-    An adjoint of attention with at least `min-scores` scores of f32 stays, and so does an
-    attention that keeps two numbers of each row for one: their parts would not be found
-    again. Not where a body may divide by zero, or the like, which is checked in parts.
+    - Gathers become generics that extract elements.
+    - Concatenations and pads become insertions into an empty tensor.
+    - Packing becomes pads, reshapes and transposes.
+    - Aggregates such as softmax become their parts.
+    - Named and elementwise ops become generics. Contractions keep their form.
+    - An op with a loop of no iterations is replaced by its destination.
+    - An op that writes a slice of a destination, and does not read it, gets only
+      this slice. So in later passes an op writes all of a destination that it
+      does not read.
+
+    Two kinds of attention stay, since later passes would not recognize their parts.
+    One is an adjoint with at least `min-scores` scores of f32. The other is an
+    attention that keeps two numbers of each row for such an adjoint. But attention whose
+    body may fail, as by a division by zero, is decomposed: the checks are made on
+    its parts.
   }];
   let options = [
     Option<"minScores", "min-scores", "int64_t", "std::numeric_limits<int64_t>::max()",
-           "Scores, over all batches, from which on such attention stays">
+           "The fewest scores, over all batches, for such attention to stay">
   ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -92,14 +100,14 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
 }
 
 def DistGuardOps : Pass<"dist-guard-ops", "::mlir::func::FuncOp"> {
-  let summary = "What has no result ends the run with a message";
+  let summary = "Operations without a result end the run with a message";
   let description = [{
-    Integer divisions by zero, divisions of the smallest integer by -1, shifts by all
-    bits and more, and elements at indices beyond the tensor store a failed check
-    (`rt.fail`) and go on with a number that does no harm; so do slices at computed
-    places that reach beyond it.
-    What the ranges of loops, places of ranks, constants and arithmetic prove gets
-    no check.
+    Needs tensors. Some operations have no result: integer divisions by zero,
+    divisions of the smallest integer by -1, shifts by all bits or more, elements
+    at indices outside of the tensor. They store a failed check (`rt.fail`) and go
+    on with a safe number. So do slices at computed offsets that reach out of the
+    tensor. Operations are not checked if ranges prove them safe: those of loops,
+    of ranks' indices, of constants and of arithmetic.
 
     ```mlir
     %0 = arith.divsi %a, %b : i32                    // before
@@ -116,12 +124,12 @@ def DistGuardOps : Pass<"dist-guard-ops", "::mlir::func::FuncOp"> {
 }
 
 def DistSaturateCasts : Pass<"dist-saturate-casts", "::mlir::func::FuncOp"> {
-  let summary = "Floats become the nearest integer of a type";
+  let summary = "Casts from floats to integers saturate";
   let description = [{
-    A cast from a float to an integer drops the fraction; what is beyond the type's
-    ends becomes the nearer end, and NaN 0. Every processor, and every order of
-    vector and scalar code, so has the same result; without this, LLVM's result is
-    poison.
+    A cast from a float to an integer drops the fraction. Values outside of the
+    type's range become the nearer end, and NaN becomes 0. So the result is the
+    same on every processor, in vector and in scalar code. Otherwise LLVM's result
+    would be poison.
 
     ```mlir
     %0 = arith.fptosi %x : f32 to i8                 // before

@@ -1,9 +1,10 @@
 //===- SparsifySums.cpp - Sums whose constant weights are mostly zeros ----===//
 //
-// A sum over windows of an image whose weights are constants, of which few are
-// not zero (a resize from 14 elements to 25), adds only what counts: the n-th
-// element for each place is looked up in a constant, as in ELLPACK, the format
-// of sparse matrices with about as many elements in each row.
+// A sum over windows of an image whose weights are constants, few of which are
+// not zero (a resize from 14 elements to 25), adds only the elements that
+// count. The n-th element of each position is looked up in a constant, as in
+// ELLPACK, the format of sparse matrices with about as many elements in each
+// row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -235,8 +236,8 @@ static std::optional<Terms> findTerms(WeightedSum &sum,
   return terms;
 }
 
-/// Reads what was padded, where nothing counts that a pad adds. False where
-/// some position lies beyond the image.
+/// Reads the tensor before padding, if no weight counts padding. False if some
+/// position is outside of the image.
 static bool readUnpadded(WeightedSum &sum, Terms &terms, Value &image) {
   auto isWithin = [&](int64_t low, int64_t size) {
     for (auto [positions, weights] :

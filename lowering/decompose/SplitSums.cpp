@@ -1,12 +1,13 @@
 //===- SplitSums.cpp - Sums of many terms are sums of few -----------------===//
 //
-// One sum of many numbers loses the small ones against what is there already:
-// of millions of f32 of one sign some thousandths (pairwise and blocked
-// summation: Higham 1993). Kernels split sums that they carry in registers; a
-// sum over rows adds to a row in memory, and is split here.
+// One sum of many numbers loses small terms against the sum so far: for
+// millions of f32 of one sign some thousandths (pairwise and blocked summation:
+// Higham 1993). Kernels split sums that they carry in registers. A sum over
+// rows adds to a row in memory, and is split here.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Utils/Slices.h"
 #include "lowering/buffers/Sums.h"
 #include "lowering/decompose/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,8 +25,8 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether a value in a body hangs on what the body has accumulated so far, but
-/// for `sum`.
+/// Whether a value in a body depends on an accumulator of the body other than
+/// `sum`.
 static bool hangsOnOthers(Value value, BlockArgument sum) {
   Block *body = sum.getOwner();
   unsigned first =
@@ -73,9 +74,9 @@ bool mlir::dist::isSum(Value yielded, BlockArgument sum) {
 namespace {
 /// How the terms of a sum are parted.
 struct Parts {
-  /// Loops that each part has one turn of.
+  /// Loops that are cut into parts of one iteration.
   SmallVector<unsigned> apart;
-  /// Of this loop a part has `turns` turns; not there if no loop is cut.
+  /// A part has `turns` iterations of this loop; empty if no loop is cut.
   std::optional<unsigned> cut;
   int64_t turns = 0;
 };
@@ -138,7 +139,7 @@ bool Splitter::isSumOverRows() {
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!map.isPermutation())
       return false;
-    // Of what lies beside each other, dimensions of one element aside.
+    // For contiguous results, without counting dimensions of one element.
     for (AffineExpr expr : llvm::reverse(map.getResults()))
       if (unsigned loop = cast<AffineDimExpr>(expr).getPosition();
           sizes[loop] > 1)
@@ -207,23 +208,6 @@ AffineMap Splitter::cutMap(AffineMap map, const Parts &parts) {
   return AffineMap::get(sizes.size() + 1, 0, results, context);
 }
 
-/// Of what is read of `input` from `first` on, `count` turns of the loop that
-/// is cut.
-static Value slice(OpBuilder &builder, Location loc, Value value, int64_t dim,
-                   int64_t first, int64_t count) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (count == type.getDimSize(dim))
-    return value;
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
-      extents, strides(type.getRank(), builder.getIndexAttr(1));
-  for (int64_t size : type.getShape())
-    extents.push_back(builder.getIndexAttr(size));
-  offsets[dim] = builder.getIndexAttr(first);
-  extents[dim] = builder.getIndexAttr(count);
-  return tensor::ExtractSliceOp::create(builder, loc, value, offsets, extents,
-                                        strides);
-}
-
 /// The dimension of an operand that the loop moves along.
 static std::optional<int64_t> findDim(AffineMap map, unsigned loop) {
   for (auto [dim, expr] : llvm::enumerate(map.getResults()))
@@ -240,7 +224,8 @@ Value Splitter::cutOperand(OpOperand *input, const Parts &parts,
                 : std::nullopt;
   if (!dim)
     return input->get();
-  Value whole = slice(builder, loc, input->get(), *dim, 0, outer * parts.turns);
+  Value whole =
+      sliceAlong(builder, loc, input->get(), *dim, 0, outer * parts.turns);
   auto type = cast<RankedTensorType>(whole.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[*dim] = parts.turns;
@@ -338,8 +323,9 @@ Value Splitter::addRest(const Parts &parts) {
   for (OpOperand *input : op.getDpsInputOperands()) {
     std::optional<int64_t> dim =
         findDim(op.getMatchingIndexingMap(input), *parts.cut);
-    inputs.push_back(dim ? slice(builder, loc, input->get(), *dim, first, rest)
-                         : input->get());
+    inputs.push_back(
+        dim ? sliceAlong(builder, loc, input->get(), *dim, first, rest)
+            : input->get());
   }
   return cloneOp(
       op.getResultTypes().front(), inputs, init, op.getIndexingMapsArray(),

@@ -1,7 +1,7 @@
 //===- OutputStream.h - Output files as LLVM's streams ----------*- C++ -*-===//
 //
-// A file that appears whole or not at all (dist/OutputFile.h), to be written as
-// LLVM writes.
+// A file that appears whole or not at all (dist/OutputFile.h), with LLVM's
+// interface for writing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +19,14 @@ namespace mlir::dist {
 
 class OutputStream {
 public:
-  /// "-" is standard output. Fails where the file cannot be made, or would
-  /// replace what is read.
+  /// "-" is standard output. Fails if the file cannot be created, or would
+  /// replace an input.
   static llvm::Expected<std::unique_ptr<OutputStream>>
   open(llvm::StringRef path);
   ~OutputStream();
 
   llvm::raw_pwrite_stream &os() { return stream; }
-  /// Gives the file its name. Without it the file goes.
+  /// Gives the file its name. Without this call the file is removed.
   llvm::Error keep() { return keep(this); }
   /// Several at once: a signal ends the program before or after.
   static llvm::Error keep(llvm::ArrayRef<OutputStream *> streams);
@@ -39,13 +39,13 @@ private:
   llvm::raw_fd_ostream stream;
 };
 
-/// Writes the file `path` with what `write` puts out.
+/// Writes the file `path` with the output of `write`.
 llvm::Error
 writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_pwrite_stream &)> write);
 
-/// To be returned from main: `status`, or 1 after a message where standard
-/// output could not be written.
+/// For the end of main: `status`, or 1 after a message if standard output could
+/// not be written.
 int finishOutput(llvm::StringRef tool, int status);
 
 } // namespace mlir::dist

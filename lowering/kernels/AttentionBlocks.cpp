@@ -1,6 +1,7 @@
 //===- AttentionBlocks.cpp - Which tiles an attention needs ---------------===//
 
 #include "lowering/kernels/AttentionBlocks.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/rt/Rt.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,11 +9,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Queries of all coordinates together whose tiles are told apart, at most.
-static constexpr int64_t kMaxQueries = 1 << 20;
-/// How often the keys of a tile of queries are divided, at most.
-static constexpr int64_t kMaxSplits = 256;
 
 /// The places in groups that conditions of the body are computed of; none where
 /// there are more of them than tables should have.
@@ -32,7 +28,7 @@ void AttentionBlocks::findCoordinates() {
     }
     coordinates.push_back({values[next], size.getInt()});
     numQueries *= size.getInt();
-    if (numQueries > kMaxQueries)
+    if (numQueries > kMostQueries)
       return coordinates.clear();
   }
 }
@@ -208,7 +204,7 @@ AttentionBlocks::AttentionBlocks(AttentionLikeOpInterface op,
     for (int64_t first = 0; first < numQueries; first += queries) {
       int64_t last = std::min(first + queries, numQueries) - 1;
       Runs runs;
-      splitsLeft = kMaxSplits;
+      splitsLeft = kMostSplits;
       if (hasConditions)
         findRuns({first, last}, 0, llvm::divideCeil(numKeys, limits.granule),
                  known, runs);

@@ -1,14 +1,14 @@
 //===- AttentionExpansion.h - Loops over tiles of attention -----*- C++ -*-===//
 //
-// What attention and its adjoint have in common where they become loops over
+// Common parts of attention and its adjoint when they become loops over
 // batches, tiles of queries and tiles of keys.
 //
-// Tiles in which masks leave nothing are skipped (AttentionBlocks.h), if that
-// cannot be told from the result: x that are not skipped must be larger by so
-// much that exp(x - m) of those that are is 0. So must scores be as small as
-// the analysis takes them to be, and values be numbers, for 0 times infinity is
-// NaN. That is tested at run time, and tiles are computed after all where it
-// does not hold: in rows of which the mask leaves nothing, for instance.
+// Tiles that masks exclude are skipped (AttentionBlocks.h), if that does not
+// change the result. The x that are not skipped must be so much larger that
+// exp(x - m) is 0 for the skipped ones. Scores must be within the bounds of the
+// analysis, and values must be finite, since 0 times infinity is NaN. That is
+// tested at run time. If it is false, for instance in rows that a mask excludes
+// completely, the tiles are computed after all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,23 +36,23 @@ public:
   virtual ~AttentionExpansion() = default;
 
 protected:
-  /// Some neighbouring queries or keys.
+  /// Some consecutive queries or keys.
   struct Range {
     OpFoldResult start;
     int64_t size;
   };
-  /// A buffer and its dimensions of the op.
+  /// A buffer and the op's dimensions that it has.
   struct View {
     Value buffer;
     SmallVector<unsigned> dims;
   };
-  /// Of a tile of queries: which entries of the program's table of tiles are
-  /// needed.
+  /// For a tile of queries: the entries of the program's table of tiles that
+  /// are needed.
   struct NeededRow {
     Value table, start, end;
   };
-  /// A copy of an operand, in the order that a product reads fastest, and as
-  /// wide as scores.
+  /// A copy of an operand, in the order that a product reads fastest, with the
+  /// type of scores.
   struct Copy {
     unsigned number;
     /// The order of its dimensions in memory.
@@ -62,7 +62,7 @@ protected:
   using Body = function_ref<Value(ValueRange)>;
   using Bodies = function_ref<SmallVector<Value>(ValueRange)>;
 
-  /// What is done for some queries of the current batches.
+  /// The state for some queries of the current batches.
   virtual void writeQueries(Range queries) = 0;
   /// A tile, in which the conditions of the body may be known.
   virtual void writeKeys(Range queries, Range keys, bool isPlain) = 0;
@@ -73,46 +73,46 @@ protected:
   void writeTiles(Range queries, Value start, Value end, const NeededRow &row);
   NeededRow readNeededRow(Range queries);
   Value readTable(Value table, Value row, int64_t column);
-  /// The first entries of the table that are all keys.
+  /// The first entries of the table, which cover all keys.
   int64_t getNumColumns() { return blocks.numAll; }
 
   /// The scores of a tile.
   void writeScores(Range queries, Range keys, View to);
-  /// What the regions read beside scores and cotangents.
+  /// The operands of the regions besides scores and cotangents.
   SmallVector<View> extras(Range queries, Range keys);
-  /// Where batches, queries and keys begin, for applyRegion.
+  /// The first batches, queries and keys, for applyRegion.
   SmallVector<Value> writePlaces(Range queries, Range keys);
-  /// In a loop over queries and keys: what a region of the op yields with that
-  /// number, of its arguments but for the indices.
+  /// In a loop over queries and keys: the value that a region of the op yields
+  /// with that number, for its arguments without the indices.
   Value applyRegion(Region &region, ValueRange values, ArrayRef<Value> places,
                     bool isPlain, unsigned yielded = 0);
 
-  /// Of the type of scores, or another.
+  /// With the type of scores, or another.
   Value allocate(ArrayRef<int64_t> shape, Type type = {}) {
     return memref::AllocOp::create(
         b, MemRefType::get(shape, type ? type : element));
   }
-  /// Scores of a tile or the like. Rows that are a power of two apart would get
-  /// into each other's way in the cache.
+  /// A buffer for scores of a tile or the like. Rows are not a power of two
+  /// apart, since these would use the same cache sets.
   Value allocateRows(int64_t rows, int64_t columns, Type type = {}) {
     return allocate(
         {rows, columns % (8 * kRowGap) ? columns : columns + kRowGap}, type);
   }
-  /// The type of what products read of an operand.
+  /// The type that products read of an operand.
   Type getFactorType(unsigned number) {
     Type type = getElementTypeOrSelf(op->getOperand(number).getType());
     return tiles.hasProducts(type, element) ? type : Type(element);
   }
-  /// The first rows of a scratch buffer, whole columns where there are any.
+  /// The first rows of a scratch buffer; whole columns if it has any.
   View scratch(Value buffer, ArrayRef<unsigned> dims, ArrayRef<int64_t> shape);
-  /// What belongs to the current batches, some queries and keys.
+  /// The part of an operand for the current batches, some queries and keys.
   View operand(unsigned number, Range queries, Range keys);
-  /// From now on products read the operand from a copy, whose last dimension is
-  /// that of `dims` and contiguous, unless it lies so or is read once. What is
-  /// narrower than scores is widened where there are no products of it.
+  /// From now on, products read the operand from a copy, in which the last
+  /// dimension of `dims` is last and contiguous. There is no copy if it has
+  /// that layout already, or is read once. Operands narrower than scores are
+  /// widened if the library has no products of their type.
   void keepCopy(unsigned number, ArrayRef<unsigned> dims);
-  /// Keys and values that depend on so many batches: once for all that read
-  /// them.
+  /// Keys and values that depend on so many batches: one copy for all readers.
   void fillKeyCopies(unsigned numBatches);
   void fillQueryCopies(Range queries);
   void fillCopy(const Copy &copy, Range queries);
@@ -122,8 +122,8 @@ protected:
   /// The same as `operand`, from the copy if there is one.
   View copyOrOperand(unsigned number, Range queries, Range keys);
   void fill(View to, const APFloat &value);
-  /// Over the dimensions of `loops`; the body also takes what was there. Other
-  /// dimensions than the output's are summed up.
+  /// Over the dimensions of `loops`. The body also takes the old value.
+  /// Dimensions that the output lacks are summed.
   linalg::GenericOp generic(ArrayRef<View> inputs, View to,
                             ArrayRef<unsigned> loops, Body body) {
     return generic(inputs, ArrayRef<View>(to), loops,
@@ -137,7 +137,7 @@ protected:
   Value constant(double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(element, value));
   }
-  /// A number as one of the type of scores.
+  /// A number, converted to the type of scores.
   Value widen(Value number) {
     if (number.getType() == element)
       return number;
@@ -149,8 +149,8 @@ protected:
   /// The largest magnitude in a buffer.
   Value getLargest(Value buffer);
   Value getSmallest(View view);
-  /// Whether sums of products of x and y along a dimension are as small as
-  /// skipping takes them to be.
+  /// Whether sums of products of x and y along a dimension are within the
+  /// bounds that skipping assumes.
   Value writeProductTest(Value x, Value y, unsigned summed);
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -172,10 +172,10 @@ protected:
   SmallVector<int64_t> sizes;
   FloatType element;
   AttentionBlocks blocks;
-  /// Where the loops over batches stand.
+  /// The position of the loops over batches.
   SmallVector<OpFoldResult> batches;
   SmallVector<Copy> copies;
-  /// Elements between rows of what tiles are computed in: a line of the cache.
+  /// Elements between rows of buffers for tiles: a line of the cache.
   static constexpr int64_t kRowGap = 16;
 };
 

@@ -67,9 +67,9 @@ SmallVector<Type> BodyEmitter::getArgumentTypes() const {
   return types;
 }
 
-/// What LLVM may assume of the roots. `readonly` speaks of the argument;
-/// `noalias` speaks of memory: what lies there is written through this argument
-/// alone, or not at all while the kernel runs.
+/// Facts about the roots for LLVM. `readonly` is about the argument. `noalias`
+/// is about memory: it is written only through this argument, or not at all
+/// while the kernel runs.
 void BodyEmitter::setAliasAttributes(FunctionOpInterface function) const {
   SmallVector<bool> written(roots.size(), false);
   for (const Member &member : group.members)
@@ -212,9 +212,9 @@ static arith::MulFOp getFused(Operation *sum) {
 }
 
 /// Whether the op may be contracted: a product and the sum that reads it become
-/// a fused multiply-add, where one body has both. What one op hands another is
-/// rounded: whether they share a kernel, and where it lies between them, must
-/// not be told from a result. Functions are expanded to such.
+/// a fused multiply-add if they are in one body. Values between ops are
+/// rounded: a result must not depend on whether ops share a kernel, or on where
+/// the value is stored. Functions are expanded to such ops.
 static bool isContracted(Operation *op) {
   if (isa<arith::MulFOp>(op))
     return op->hasOneUse() && getFused(*op->user_begin()) == op;

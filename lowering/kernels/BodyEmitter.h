@@ -1,9 +1,9 @@
 //===- BodyEmitter.h - The body of a kernel's loops -------------*- C++ -*-===//
 //
-// Writes what one iteration of the loops of a group does: addresses in flat
-// buffers, loads, the arithmetic of the linalg ops, stores. Which loops there
-// are, in which order, and what runs them (a processor's loop, a device's block
-// or thread), the target says by bindLoop.
+// Writes one iteration of the loops of a group: addresses in flat buffers,
+// loads, the arithmetic of the linalg ops, stores. The target decides by
+// bindLoop which loops there are, their order, and what runs them: a
+// processor's loop, a device's block or thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace mlir::dist {
 
 class BodyEmitter {
 public:
-  /// `group` must outlive this, and keep its members. `isScratch` tells the
-  /// roots that the kernel makes itself (shrinkScratch).
+  /// `group` must outlive this object, and keep its members. `isScratch` tells
+  /// which roots the kernel allocates itself (shrinkScratch).
   BodyEmitter(OpBuilder &builder, const KernelGroup &group, Location loc,
               llvm::function_ref<bool(Value)> isScratch);
 
@@ -35,11 +35,11 @@ public:
   ArrayRef<Value> getViews() const { return views.getArrayRef(); }
   /// Their types: roots as memrefs of one dimension.
   SmallVector<Type> getArgumentTypes() const;
-  /// Says of the roots' arguments what is proved: that they are only read, that
-  /// no other names their memory (LLVM's readonly and noalias).
+  /// Adds the proved attributes to the roots' arguments: that they are only
+  /// read, that no other argument aliases them (LLVM's readonly and noalias).
   void setAliasAttributes(FunctionOpInterface function) const;
 
-  /// Binds the arguments, and copies captured constants to the builder's place.
+  /// Binds the arguments, and copies captured constants to the insertion point.
   void begin(ValueRange arguments);
   /// The memory, flat, of a root that is scratch.
   void bindScratch(Value root, Value memory) { buffers[root] = memory; }
@@ -48,15 +48,15 @@ public:
   // Within loops
   //===--------------------------------------------------------------------===//
 
-  /// What `loop` of these members is at the builder's place.
+  /// The value of `loop` of these members at the insertion point.
   void bindLoop(ArrayRef<unsigned> members, const Loop &loop, Value iv);
 
-  /// An index constant, made at the start of the block that begin was called
+  /// An index constant, created at the start of the block that begin was called
   /// for.
   Value constant(int64_t value);
 
   Value emitAddress(unsigned member, const Access &access);
-  /// The memory, flat, that is walked over.
+  /// The flat memory of an access.
   Value getBuffer(const Access &access) {
     return buffers.lookup(access.buffer.root);
   }
@@ -65,8 +65,8 @@ public:
   Value emitLoad(const Access &access, Value address);
   void emitStore(Value value, const Access &access, Value address);
 
-  /// What one iteration of `member` does. The accesses `carried` stay in
-  /// `values` instead of memory: read from there, and written there.
+  /// One iteration of `member`. The accesses `carried` stay in `values` instead
+  /// of memory: they are read and written there.
   void emitBody(unsigned member, ArrayRef<const Access *> carried,
                 MutableArrayRef<Value> values);
 

@@ -1,12 +1,12 @@
 //===- ChooseLayouts.cpp - Channels innermost around convolutions ---------===//
 //
-// Libraries have their fast convolutions for images whose channels lie
-// innermost, models have them outside of space. A buffer of a convolution is
-// made with the channels innermost, and looked at through a view with the
-// dimensions as they were, so that nothing else has to change: kernels, copies
-// and calls read any strides. The same order goes on to buffers that other ops
-// read or write together with such a one. What leaves the function, or is read
-// by ops that want it contiguous, keeps its order.
+// Libraries are fast for convolutions whose channels are innermost; models have
+// them outside of space. A buffer of a convolution is allocated with the
+// channels innermost, and a view shows the dimensions in the old order. So
+// nothing else has to change: kernels, copies and calls read any strides.
+// Buffers that other ops read or write together with such a buffer get the same
+// order. Buffers that leave the function, or that other ops need contiguous,
+// keep their order.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,8 +7,8 @@
 
 namespace mlir::dist {
 
-/// Whether `buffer` holds the same in all calls of the program, at one place: a
-/// parameter or a constant, or a view of it that does not move.
+/// Whether `buffer` holds the same data in all calls of the program, at one
+/// address: a parameter or a constant, or a view of it that does not move.
 bool isConstantBuffer(Value buffer);
 
 } // namespace mlir::dist

@@ -1,9 +1,9 @@
 //===- ExpandAttention.cpp - Attention in tiles ---------------------------===//
 //
-// The sum over keys is taken tile by tile. For each query of a tile of queries
-// there are the largest x so far (m), the sum of exp(x - m) (l) and of
-// exp(x - m) * v (a); where a tile of keys moves m, l and a are scaled
-// (Milakov, Gimelshein 2018; Dao et al. 2022). The result is a / l.
+// The sum over keys is computed tile by tile. For each query of a tile of
+// queries there are the largest x so far (m), the sum of exp(x - m) (l) and of
+// exp(x - m) * v (a). If a tile of keys changes m, l and a are scaled (Milakov,
+// Gimelshein 2018; Dao et al. 2022). The result is a / l.
 //
 //===----------------------------------------------------------------------===//
 

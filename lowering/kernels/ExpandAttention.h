@@ -8,17 +8,17 @@
 
 namespace mlir::dist {
 
-/// What a tile of queries and keys takes on the target, and how large it may
-/// be. Times are in ns.
+/// The cost of a tile of queries and keys on the target, and its largest size.
+/// Times are in ns.
 struct AttentionTiles {
-  /// At most so many. Where masks leave few keys, fewer queries may cost less:
-  /// a half of them, a quarter, and so on, but no less than `fewestQueries`.
+  /// Upper bounds. If masks leave few keys, fewer queries may cost less: a half
+  /// of them, a quarter, and so on, but at least `fewestQueries`.
   int64_t queries, keys, fewestQueries;
-  /// Sizes of tiles are multiples of `keyUnit` where there is room, and where
-  /// keys are needed is asked of `granule` of them.
+  /// Sizes of tiles are multiples of `keyUnit` if possible. The needed keys are
+  /// found in units of `granule` keys.
   int64_t keyUnit, granule;
-  /// A tile, and its row of tiles; a multiply-add; what else is done for a
-  /// score, and what a mask takes for one.
+  /// A tile, and its row of tiles; a multiply-add; the other work for a score,
+  /// and a mask of a score.
   double perTile, perRow, perProduct, perScore, perMask;
   /// Whether the target's library multiplies numbers of this type, with sums of
   /// another.

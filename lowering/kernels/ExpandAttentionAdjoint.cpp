@@ -45,13 +45,13 @@ private:
   bool skips;
   /// Where tiles may be skipped: whether what is skipped would be 0.
   Value isSmall;
-  /// Of one tile: weights, cotangents of scores, and each query's sum of what
-  /// comes back times what went.
+  /// For one tile: weights, cotangents of scores, and each query's sum of
+  /// cotangents times results.
   Value weights, cotangents, sums;
   /// The first two as narrow as what they are multiplied by, if that is
   /// multiplied so.
   Value narrowWeights, narrowCotangents;
-  /// Terms of totals, but for the cotangents of scores themselves.
+  /// Terms of totals that are not the cotangents of scores themselves.
   SmallVector<std::pair<Value, Value>> terms;
 };
 
@@ -103,14 +103,14 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
   llvm::append_range(inputs, extras(queries, keys));
   SmallVector<View> outs = {p, dx};
   SmallVector<unsigned> yielded; // with terms of their own
-  SmallVector<View> ofTotals;
+  SmallVector<View> totalViews;
   for (auto [total, term] : llvm::enumerate(op.getTerms())) {
     const std::pair<Value, Value> *own = llvm::find_if(
         terms, [&](const auto &known) { return known.first == term; });
     View view = own == terms.end()
                     ? dx
                     : scratch(own->second, {i, j}, {queries.size, keys.size});
-    ofTotals.push_back(view);
+    totalViews.push_back(view);
     if (own != terms.end() && own == terms.begin() + yielded.size()) {
       outs.push_back(view);
       yielded.push_back(1 + total);
@@ -132,14 +132,14 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
       kept = applyRegion(op.getBody(), values, places, isPlain, /*yielded=*/1);
       ofWeight = select(kept, ofWeight, constant(0));
     }
-    // Beside a weight of 1 there is none: what comes back for it is the sum,
-    // which rounding may tell apart.
+    // A weight of 1 has no other weights beside it: its cotangent is the sum,
+    // from which it may differ by rounding.
     ofRow = select(compare(arith::CmpFPredicate::OEQ, weight, constant(1)),
                    ofWeight, ofRow);
-    Value ofX = ofNumber(
+    Value xCotangents = ofNumber(
         weight, arith::MulFOp::create(
                     b, weight, arith::SubFOp::create(b, ofWeight, ofRow)));
-    values.insert(values.begin() + 1, ofX);
+    values.insert(values.begin() + 1, xCotangents);
     Value ofScore = applyRegion(op.getAdjoint(), values, places, isPlain);
     Value used = ofNumber(weight, weight);
     if (kept)
@@ -150,13 +150,13 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
           applyRegion(op.getAdjoint(), values, places, isPlain, number));
     return made;
   });
-  for (auto [total, view] : llvm::enumerate(ofTotals))
+  for (auto [total, view] : llvm::enumerate(totalViews))
     addTerms(total, view, queries, keys);
   unsigned init = op.getFirstInit();
-  View ofScores = asFactor(dx, narrowCotangents);
-  multiplyAdd(ofScores, copyOrOperand(1, queries, keys),
+  View scoreCotangents = asFactor(dx, narrowCotangents);
+  multiplyAdd(scoreCotangents, copyOrOperand(1, queries, keys),
               operand(init, queries, keys), {i, d, j});
-  multiplyAdd(ofScores, copyOrOperand(0, queries, keys),
+  multiplyAdd(scoreCotangents, copyOrOperand(0, queries, keys),
               operand(init + 1, queries, keys), {j, d, i});
   multiplyAdd(asFactor(p, narrowWeights), back,
               operand(init + 2, queries, keys), {j, e, i});

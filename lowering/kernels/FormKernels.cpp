@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Overlap.h"
+#include "dialects/dist/Utils/ByComputation.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -26,26 +28,8 @@ using namespace mlir::dist;
 
 /// A hash of everything but locations and the function's name.
 static llvm::hash_code hashKernel(FunctionOpInterface kernel) {
-  llvm::hash_code hash =
-      llvm::hash_value(kernel.getFunctionType().getAsOpaquePointer());
-  DenseMap<Value, unsigned> numbers;
-  for (Value argument : kernel.getArguments())
-    numbers.try_emplace(argument, numbers.size());
-  kernel.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    hash = llvm::hash_combine(hash, op->getName(), op->getRawDictionaryAttrs(),
-                              op->hashProperties());
-    for (Value operand : op->getOperands())
-      hash = llvm::hash_combine(hash, numbers.lookup(operand));
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Value argument : block.getArguments())
-          numbers.try_emplace(argument, numbers.size());
-    for (Value result : op->getResults()) {
-      numbers.try_emplace(result, numbers.size());
-      hash = llvm::hash_combine(hash, result.getType().getAsOpaquePointer());
-    }
-  });
-  return hash;
+  return llvm::hash_combine(kernel.getFunctionType(),
+                            hashRegion(kernel.getFunctionBody()));
 }
 
 static bool areEqual(FunctionOpInterface a, FunctionOpInterface b) {
@@ -111,10 +95,6 @@ private:
 };
 
 } // namespace
-
-/// Fills that wait at a time. Each op is compared with them; those that wait
-/// beyond that are computed where they stand.
-static constexpr size_t kMaxWaiting = 64;
 
 static bool isCopyToSelf(const LoopNest &nest) {
   if (!isa<memref::CopyOp>(nest.op))
@@ -277,9 +257,9 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       return success();
     }
     if (isa<linalg::FillOp>(op)) {
-      // It may be computed later than it stands, but not before what precedes,
-      // and fills of one memory keep their order: what touches one of two roots
-      // need not touch the other.
+      // It may be computed later, but not earlier than its position, and fills
+      // of one memory keep their order. An op that accesses one of two roots
+      // need not access the other.
       FlatBuffer filled = getFilled(*nest);
       if (group.mayTouch(filled)) {
         // Another part of what the group computes.
@@ -293,7 +273,7 @@ LogicalResult BlockScheduler::visit(Operation *op) {
         if (failed(flush()))
           return failure();
       }
-      bool isFull = fills.size() >= kMaxWaiting;
+      bool isFull = fills.size() >= kMostWaiting;
       if (failed(flushFills([&](const LoopNest &fill) {
             return isFull || (getFilled(fill).root != filled.root &&
                               mayAlias(getFilled(fill), filled));
@@ -351,7 +331,7 @@ LogicalResult mlir::dist::formKernels(ModuleOp module,
       if (failed(BlockScheduler(module, aliases, target, table).run(block)))
         return failure();
   }
-  // What shrank to a row of its kernel is needed no more.
+  // Buffers that shrank to a row of their kernel are not needed any more.
   for (func::FuncOp function : functions)
     for (Block &block : function.getBody())
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

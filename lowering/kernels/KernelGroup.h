@@ -1,12 +1,12 @@
-//===- KernelGroup.h - Which loop nests share their loops -------*- C++ -*-===//
+//===- KernelGroup.h - Loop nests that share loops --------------*- C++ -*-===//
 //
-// Decides which neighbouring loop nests may be computed together, and in which
-// loops they then agree. Legal is what keeps every dependence within one
-// iteration of the shared loops: wherever one nest writes a buffer that another
-// touches, both walk it with the same stride in each shared loop, and what the
-// remaining loops reach in different iterations is disjoint (LoopNest.h,
-// isSeparable). Two buffers of different roots that may share memory are not
-// walked alike: if one of them is written, no loop is shared.
+// Decides which neighbouring loop nests are computed together, and which loops
+// they share. It is legal if every dependence stays within one iteration of the
+// shared loops. So if one nest writes a buffer that another touches, both must
+// access it with the same stride in each shared loop. And the parts that the
+// remaining loops reach in different iterations must be disjoint (LoopNest.h,
+// isSeparable). If two buffers of different roots may share memory and one of
+// them is written, no loop is shared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,29 +33,29 @@ struct KernelGroup {
   bool mayTouch(const FlatBuffer &buffer) const;
 };
 
-/// What pays in one kernel, as the target knows it.
+/// The target's limits for one kernel.
 struct GroupLimits {
   /// Bytes that one iteration of the shared loops may leave behind for the next
   /// nest.
   int64_t maxCellBytes;
-  /// Nests in one kernel.
+  /// The most nests in one kernel.
   size_t maxMembers;
   /// Whether a shared loop must not walk along rows whose columns a nest's own
-  /// loops walk: where one core runs all iterations, each touches a line of the
-  /// cache for one element.
+  /// loops walk. If one core ran all iterations, each of them would touch a
+  /// line of the cache for one element.
   bool keepsRowsInside;
 };
 
-/// Nests that stay together: an op, after the fills of what it accumulates to.
+/// Nests that stay together: an op, after the fills of its accumulators.
 using Unit = SmallVector<LoopNest, 0>;
 
-/// Adds the unit to the group (starting it where the group is empty) and
-/// narrows the shared loops; false where that is illegal or does not pay.
+/// Adds the unit to the group (starts it if the group is empty) and narrows the
+/// shared loops. False if that is illegal or does not pay.
 bool join(KernelGroup &group, const Unit &unit, const GroupLimits &limits);
 
-/// For each shared loop of `members`, the loop of `nest` that walks equally
-/// over what they share, -1 where there is none or a dependence forbids it.
-/// `related` is set when they have a buffer in common.
+/// For each shared loop of `members`, the loop of `nest` with the same strides
+/// in shared buffers; -1 if there is no such loop or a dependence forbids it.
+/// `related` is set if they have a buffer in common.
 SmallVector<int> matchLoops(ArrayRef<Member> members, ArrayRef<int64_t> sizes,
                             const LoopNest &nest, bool parallelOnly,
                             bool &related);

@@ -183,8 +183,8 @@ SmallVector<Run> mlir::dist::formRuns(const KernelGroup &group) {
                                          /*parallelOnly=*/false, related);
       bool fits = llvm::all_of(
           dims, [&](int dim) { return llvm::is_contained(inner, dim); });
-      // What accumulates in memory must stay apart from what reads it: that is
-      // a dependence, which matchLoops sees as a stride of zero. Without inner
+      // Accumulation in memory must stay separate from its readers: that is a
+      // dependence, which matchLoops sees as a stride of zero. Without inner
       // loops, order alone keeps dependences.
       if (fits) {
         for (auto [loop, dim] : llvm::zip_equal(run.loops, dims))

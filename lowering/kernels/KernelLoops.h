@@ -1,8 +1,8 @@
-//===- KernelLoops.h - Which loops a kernel is written as -------*- C++ -*-===//
+//===- KernelLoops.h - Loops of a kernel ------------------------*- C++ -*-===//
 //
-// Decides, for a group of loop nests (KernelGroup.h), in which loops they are
-// computed, in which order, and how much of the buffers between them is needed
-// at once. KernelEmitter.h writes what is decided here.
+// Decides the loops of a group of loop nests (KernelGroup.h), their order, and
+// how much of the buffers between them is needed at once. KernelEmitter.h emits
+// the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mlir::dist {
 
-/// A loop to be written, for some members at once.
+/// A loop to emit, for several members at once.
 struct Loop {
   int64_t size;
   SmallVector<int> dims; // of each of these members
@@ -26,13 +26,14 @@ struct Run {
   SmallVector<Loop> loops;
 };
 
-/// A fill of one element per iteration of the shared loops would come between
-/// nests that could share their inner loops: it goes first where it may.
+/// A fill of one element per iteration of the shared loops would separate nests
+/// that could share their inner loops. It is moved to the front if that is
+/// legal.
 void hoistFills(KernelGroup &group);
 
-/// A buffer that is used within one iteration of the shared loops only needs
-/// room for what one iteration touches. Returns the number of elements of each
-/// that shrinks, `maxBytes` in all, and removes the others from `scratch`.
+/// A buffer that is used only within one iteration of the shared loops needs
+/// only room for that iteration. Returns the number of elements of each such
+/// buffer, `maxBytes` in all, and removes the others from `scratch`.
 DenseMap<Value, int64_t> shrinkScratch(KernelGroup &group,
                                        SmallVector<Value> &scratch,
                                        int64_t maxBytes);
@@ -40,7 +41,7 @@ DenseMap<Value, int64_t> shrinkScratch(KernelGroup &group,
 /// Splits the members into runs with equal inner loops.
 SmallVector<Run> formRuns(const KernelGroup &group);
 
-/// Joins loops that walk over memory as one.
+/// Joins loops that walk over memory like one loop.
 void coalesceLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                    ArrayRef<unsigned> members);
 

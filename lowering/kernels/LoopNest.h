@@ -1,8 +1,8 @@
 //===- LoopNest.h - Loops over flat buffers ---------------------*- C++ -*-===//
 //
-// What the kernels are made from: a linalg op on buffers of static shape, seen
-// as loops of known sizes in which every operand is a start and a stride for
-// each loop within one flat buffer. Views disappear into starts and strides.
+// The input of kernels: a linalg op on buffers of static shape, as loops of
+// known sizes. Every operand is a start and a stride for each loop in one flat
+// buffer. Views become starts and strides.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,19 +15,19 @@
 
 namespace mlir::dist {
 
-/// A buffer seen through views: element [i, j, …] lies at
-/// offset + i * strides[0] + j * strides[1] + … of the flat `root`.
+/// A buffer, through its views: element [i, j, …] is at offset + i * strides[0]
+/// + j * strides[1] + … of the flat `root`.
 struct FlatBuffer {
   Value root;
-  /// What memory the root may lie in; null: anywhere.
+  /// The memory that the root may be in; null: anywhere.
   const Origins *origins = nullptr;
   int64_t offset = 0;
-  /// The view whose offset it is, where that is known at run time only.
+  /// The view that has the offset, if it is known only at run time.
   Value dynamicOffset;
   SmallVector<int64_t> strides;
 };
 
-/// Whether they may share memory, wherever in their roots they lie.
+/// Whether they may share memory, at any offset in their roots.
 inline bool mayAlias(const FlatBuffer &a, const FlatBuffer &b) {
   return a.root == b.root || mayAlias(a.origins, b.origins);
 }
@@ -38,7 +38,7 @@ inline bool mayAlias(const FlatBuffer &a, const FlatBuffer &b) {
 FailureOr<FlatBuffer> flatten(Value buffer, Operation *op,
                               const BufferAliases *aliases = nullptr);
 
-/// How an operand is walked over.
+/// How loops access an operand.
 struct Access {
   FlatBuffer buffer;
   unsigned operand; // of the op
@@ -57,15 +57,15 @@ struct LoopNest {
   Operation *op = nullptr;
   SmallVector<int64_t> sizes;
   SmallVector<bool> parallel;
-  /// Whether the loops that are not parallel must run in their order: what
-  /// their body accumulates is no sum, maximum or the like.
+  /// Whether the loops that are not parallel must run in their order, because
+  /// their body accumulates something other than sums, maxima or the like.
   bool isOrdered = false;
   SmallVector<Access> accesses;
-  /// Buffers that the body reads at computed places.
+  /// Buffers that the body reads at computed positions.
   SmallVector<FlatBuffer> gathers;
 
   bool isEmpty() const { return llvm::is_contained(sizes, 0); }
-  /// Whether what the nest writes, or reads or writes, may share memory with
+  /// Whether the memory that the nest writes, or reads or writes, may overlap
   /// the buffer.
   bool mayWrite(const FlatBuffer &buffer) const;
   bool mayTouch(const FlatBuffer &buffer) const;
@@ -75,12 +75,12 @@ struct LoopNest {
 /// `aliases` must outlive it.
 FailureOr<LoopNest> buildLoopNest(Operation *op, const BufferAliases &aliases);
 
-/// Whether loop `dim` is a digit of the address: as it goes from 0 to its size,
-/// the parts of the buffer that the other loops reach are disjoint.
+/// Whether loop `dim` is a digit of the address: in different iterations of it,
+/// the other loops reach disjoint parts of the buffer.
 bool isSeparable(const LoopNest &nest, const Access &access, unsigned dim);
 
-/// The same for accesses that start at different places of the buffer: in each
-/// iteration of `dim` both stay within one cell of its stride.
+/// The same for accesses that start at different positions of the buffer: in
+/// each iteration of `dim`, both stay within one cell of its stride.
 bool shareCells(const LoopNest &nest, const Access &access, unsigned dim,
                 const LoopNest &otherNest, const Access &other,
                 unsigned otherDim);

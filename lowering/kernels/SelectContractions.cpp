@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "lowering/buffers/Contraction.h"
+#include "lowering/bounds/Bounds.h"
+#include "lowering/buffers/ContractionMatch.h"
 #include "lowering/kernels/Constants.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
@@ -16,9 +17,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Zero fills remembered at a time; one that is forgotten stays a fill.
-static constexpr size_t kMaxRemembered = 64;
 
 namespace {
 
@@ -120,7 +118,7 @@ LogicalResult Selection::run(Block &block) {
     }
     forgetTouched(&op, fills);
     if (auto fill = dyn_cast<linalg::FillOp>(op); fill && isZeroFill(fill)) {
-      if (fills.size() >= kMaxRemembered)
+      if (fills.size() >= kMostRemembered)
         fills.erase(fills.begin());
       fills.push_back(fill);
     }

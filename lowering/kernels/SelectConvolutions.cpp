@@ -1,9 +1,9 @@
 //===- SelectConvolutions.cpp - Convolutions become runtime calls ---------===//
 //
-// Recognises convolutions (Convolution.h) on tensors, where what stands before
-// and after one is plain to see: zeros around the image become the call's
-// padding; a zero fill, a bias, a sum with another tensor and bounds of the
-// result become part of the call. Whether a call pays, the target says.
+// Recognizes convolutions (Convolution.h) on tensors, where the ops around one
+// are easy to see. Zeros around the image become the call's padding. A zero
+// fill, a bias, a sum with another tensor and bounds of the result become part
+// of the call. The target decides whether a call pays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,8 +99,9 @@ static bool beginsInside(const Unpadded &unpadded,
       });
 }
 
-/// The image from where windows begin, if that is none of the zeros in front of
-/// it; else `low` becomes the zeros that they read.
+/// The image from the first window on, if windows do not begin in the padding
+/// before it. Otherwise `low` becomes the number of padding zeros that they
+/// read.
 static Value takeOffsets(OpBuilder &builder, Location loc, Value image,
                          const Convolution &convolution,
                          SmallVector<int64_t> &low) {
@@ -369,8 +370,8 @@ static std::optional<Bounds> matchBounds(linalg::GenericOp op) {
   return bounds;
 }
 
-/// Not where the call adds to what is there: the runtime, which computes it
-/// again where there was a NaN, would not have that any more.
+/// Not if the call adds to its destination: the runtime computes again after a
+/// NaN, and would have lost the old values.
 static bool fuseClamp(rt::ConvolveOp call) {
   int64_t features;
   Value seen = throughMerge(call, features);

@@ -1,15 +1,16 @@
 //===- SplitWindows.cpp - Windows inside of an image, and at its edge -----===//
 //
-// A maximum or a sum under windows that move over a padded image is computed
-// from the image itself: the places whose windows lie within it, then those at
-// each edge, with the taps that reach it. What is padded with is what the
-// result begins with, so leaving it out changes nothing.
+// A maximum or a sum in windows over a padded image is computed from the image
+// itself: first the positions whose windows are within it, then those at each
+// edge, with the taps that reach it. The padding is the value that the result
+// starts from, so leaving it out changes nothing.
 //
 // A maximum is first taken along all dimensions but the innermost one, then
 // along that one, where this combines fewer elements.
 //
 //===----------------------------------------------------------------------===//
 
+#include "lowering/bounds/Bounds.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
@@ -39,7 +40,7 @@ struct Turns {
 };
 
 /// Neighbouring places whose windows reach the image with the same taps.
-struct Places {
+struct WindowRegion {
   Turns places, taps;
 };
 
@@ -53,9 +54,6 @@ struct PaddedWindows {
 };
 
 } // namespace
-
-/// More regions than that are left to the padded image.
-static constexpr size_t kMostRegions = 32;
 
 /// Reads place * stride + tap * dilation + first.
 static std::optional<Window> matchWindow(linalg::GenericOp op,
@@ -162,9 +160,9 @@ static Turns findTaps(const Window &window, int64_t place, int64_t taps) {
   return {from, std::max<int64_t>(to - from, 0)};
 }
 
-static SmallVector<Places> findPlaces(const Window &window, int64_t places,
-                                      int64_t taps) {
-  SmallVector<Places> found;
+static SmallVector<WindowRegion> findPlaces(const Window &window,
+                                            int64_t places, int64_t taps) {
+  SmallVector<WindowRegion> found;
   for (int64_t place = 0; place < places; ++place) {
     Turns turns = findTaps(window, place, taps);
     if (!found.empty() && found.back().taps.offset == turns.offset &&
@@ -271,7 +269,7 @@ static Value compute(OpBuilder &builder, PaddedWindows padded,
 static void split(PaddedWindows padded) {
   linalg::GenericOp op = padded.op;
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  SmallVector<SmallVector<Places>> choices;
+  SmallVector<SmallVector<WindowRegion>> choices;
   size_t regions = 1;
   for (const Window &window : padded.windows) {
     choices.push_back(
@@ -288,7 +286,7 @@ static void split(PaddedWindows padded) {
   for (size_t region = 0; region < regions; ++region) {
     size_t rest = region;
     for (auto [window, places] : llvm::zip_equal(padded.windows, choices)) {
-      const Places &chosen = places[rest % places.size()];
+      const WindowRegion &chosen = places[rest % places.size()];
       rest /= places.size();
       loops[window.place] = chosen.places;
       loops[window.tap] = chosen.taps;
@@ -334,9 +332,9 @@ static DenseSet<Value> findConvolved(func::FuncOp function) {
   return found;
 }
 
-/// Whether it combines fewer elements to go along the innermost dimension of
-/// the image last, apart from the others. What is combined must not hang on the
-/// order: no sums.
+/// Whether combining along the innermost dimension of the image last,
+/// separately from the others, combines fewer elements. The order must not
+/// matter, so sums are excluded.
 static bool paysApart(PaddedWindows padded) {
   linalg::GenericOp op = padded.op;
   const Window &last = padded.windows.back();
@@ -370,7 +368,7 @@ static linalg::GenericOp combine(OpBuilder &builder, linalg::GenericOp op,
   unsigned places = op.getNumParallelLoops(), next = places, place = 0;
   SmallVector<utils::IteratorType> iterators(places,
                                              utils::IteratorType::parallel);
-  // Places first, then the taps that there are.
+  // WindowRegion first, then the taps that there are.
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     bool isTap = llvm::is_contained(taps, loop);
     if (kind != utils::IteratorType::parallel && !isTap) {

@@ -1,4 +1,4 @@
-//===- TileTables.h - Which tiles of attentions are needed ------*- C++ -*-===//
+//===- TileTables.h - Tables of tiles of attentions -------------*- C++ -*-===//
 
 #ifndef DIST_LOWERING_KERNELS_TILETABLES_H
 #define DIST_LOWERING_KERNELS_TILETABLES_H
@@ -9,7 +9,8 @@
 
 namespace mlir::dist {
 
-/// Which tiles are needed, in the program's data. Equal tables are one.
+/// The tiles that are needed, as constants of the program. Equal tables are
+/// one.
 class TileTables {
 public:
   explicit TileTables(ModuleOp module) : symbols(module) {}

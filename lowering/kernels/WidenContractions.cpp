@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

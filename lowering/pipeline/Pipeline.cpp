@@ -13,8 +13,9 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Below that, tiles save little memory and no time (docs/lowering-cpu.md); of
-/// adjoints whose parts compute all scores again, too, from fewer on.
+/// Below that, tiles save little memory and no time
+/// (docs/internals/kernels.md); of adjoints whose parts compute all scores
+/// again, too, from fewer on.
 static constexpr int64_t kFewestTiledScores = 4 * 1024 * 1024;
 static constexpr int64_t kFewestScoresAgain = 64 * 1024;
 

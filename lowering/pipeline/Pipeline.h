@@ -37,10 +37,10 @@ void buildLowerPipeline(OpPassManager &passes, const Target &target,
                         const LowerOptions &options);
 
 /// Attention whose adjoint is in another loop becomes dist.attention (level 3),
-/// as the lowering would have it: for what changes loops before that.
+/// as in the lowering. For passes that change loops before.
 void addAttentionAcrossLoops(OpPassManager &passes);
 
-/// Registers with dist-opt the passes that no target owns.
+/// Registers the passes that no target owns with dist-opt.
 void registerNeutralPasses();
 
 /// Registers the target's passes, and its pipeline as --dist-lower-NAME.

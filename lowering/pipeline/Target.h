@@ -1,9 +1,10 @@
-//===- Target.h - What programs are compiled for ----------------*- C++ -*-===//
+//===- Target.h - A target to compile for -----------------------*- C++ -*-===//
 //
-// All that the lowering asks of a target: passes from linalg ops on buffers to
-// its kernels, from these to the LLVM dialect of the program that the host
-// loads, and the file of that program. What comes before, Pipeline.h has for
-// all targets; lowering/targets lists those of this build.
+// The interface between the lowering and a target. It has passes from linalg
+// ops on buffers to kernels, and passes from these to the LLVM dialect of the
+// program that the host loads. It also writes the file of that program. The
+// passes before these are in Pipeline.h, for all targets. lowering/targets
+// lists the targets of this build.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +19,18 @@
 
 namespace mlir::dist {
 
-/// Told of each stage as it begins: its short name, and what it does. Timers of
-/// the stage nest in the scope that is returned.
+/// Called as each stage begins, with its short name, and a description. Timers
+/// of the stage nest in the returned scope.
 using BeginStage = std::function<TimingScope &(StringRef name, StringRef what)>;
 
 struct CodegenOptions {
-  /// A processor as the target knows it; "" or "native" for this machine's.
+  /// The name of a processor of the target; "" or "native" for this machine's.
   std::string cpu;
   /// 0 to 3.
   unsigned optLevel = 3;
   /// Files to write the LLVM IR after, and the assembly, to; "" for none.
   std::string dumpLLVM, dumpAssembly;
-  /// Null where nobody wants to know.
+  /// May be null.
   BeginStage beginStage;
 };
 
@@ -37,24 +38,24 @@ class Target {
 public:
   virtual ~Target() = default;
 
-  /// As --target, --dist-lower-NAME and a bundle's manifest call it.
+  /// The name in --target, --dist-lower-NAME and a bundle's manifest.
   virtual StringRef getName() const = 0;
 
-  /// Bytes that places in the arena are multiples of; at least the 64 to which
-  /// runtime.h aligns what dist_main is given.
+  /// The alignment of offsets in the arena, in bytes: at least 64, to which
+  /// runtime.h aligns the arguments of dist_main.
   virtual int64_t getAlignment() const = 0;
 
   /// Ops on tensors become calls of the target's library, before they are
   /// decomposed.
   virtual void addTensorCalls(OpPassManager &passes) const = 0;
 
-  /// Linalg ops and copies of buffers become kernels and calls of them,
-  /// contractions calls of the target's library.
+  /// Linalg ops and copies of buffers become kernels and calls of them;
+  /// contractions become calls of the target's library.
   virtual void addKernels(OpPassManager &passes) const = 0;
 
-  /// In place of addKernels, for a program to compare with: each op alone, as
-  /// plainly as the target can. Sums have the types that addKernels gives them
-  /// in a program on `ranks` ranks; 0 for those that the ops say.
+  /// Replaces addKernels in a program to compare with: each op alone, as
+  /// plainly as possible. Sums have the types that addKernels gives them in a
+  /// program on `ranks` ranks; for 0, the types of the ops.
   virtual void addPlainLoops(OpPassManager &passes, int64_t ranks) const = 0;
 
   /// Loops, scalars and calls of the runtime become the LLVM dialect, with

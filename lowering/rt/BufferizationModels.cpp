@@ -140,7 +140,7 @@ struct WaitModel
     return true;
   }
 
-  /// A copy would be of what is not there yet.
+  /// The data has not arrived yet, so this must not be copied.
   bool mustBufferizeInPlace(Operation *op, OpOperand &operand,
                             const AnalysisState &) const {
     return cast<rt::WaitOp>(op).isDpsInit(&operand);
@@ -167,7 +167,7 @@ struct WaitModel
   }
 };
 
-/// Its buffers may have any strides, but for the bias.
+/// Its buffers may have any strides, except the bias.
 struct ConvolveModel
     : DstBufferizableOpInterfaceExternalModel<ConvolveModel, rt::ConvolveOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,

@@ -154,7 +154,7 @@ public:
     i32(*value);
     return success();
   }
-  /// The function is named as the op, but for `dist_` in front.
+  /// The function has the name of the op, with the prefix `dist_`.
   Value emit(Type result) {
     LLVM::LLVMFuncOp function =
         symbols.function(("dist_" + op->getName().stripDialect()).str(), result,
@@ -255,8 +255,8 @@ template <typename Op> struct LowerCollective : RuntimePattern<Op> {
   LogicalResult
   matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    // Of what is started only: it runs after all that has been issued so far,
-    // and one event says that, then that it is done.
+    // For a collective that is only started: it runs after all that has been
+    // issued so far. One event marks that, and then its end.
     int32_t stream = op.getStream(), number = -1;
     if (op.getToken()) {
       number = this->symbols.event(op);

@@ -1,7 +1,7 @@
 //===- ConvertRtToLLVM.h - Runtime calls in the LLVM dialect ----*- C++ -*-===//
 //
-// What the host code of every target needs: the rt dialect's ops as calls of
-// the C interface's functions.
+// The part of the host code that is the same for every target: the rt dialect's
+// ops as calls of the C interface's functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace mlir::rt {
 
-/// Functions of the runtime and constant tables, declared when first asked for,
-/// and the numbers of events, plans of rows and checks.
+/// Functions of the runtime and constant tables, declared on first use, and the
+/// numbers of events, plans of rows and checks.
 class RuntimeSymbols {
 public:
   /// Numbers the module's events, plans and checks; sets `rt.checks`.
@@ -26,7 +26,7 @@ public:
 
   LLVM::LLVMFuncOp function(StringRef name, Type result, TypeRange arguments);
 
-  /// The address of a constant table, the same for equal ones.
+  /// The address of a constant table; equal tables are one.
   Value table(OpBuilder &builder, Location loc, ArrayRef<int64_t> values);
 
   /// The address of a text, which ends with a zero.
@@ -35,10 +35,10 @@ public:
   /// The number of an event, by the op that records it.
   int32_t event(Operation *record) { return events.lookup(record); }
 
-  /// The number of a plan of rows, by the op that makes it.
+  /// The number of a plan of rows, by the op that creates it.
   int32_t rowPlan(Operation *plan) { return rowPlans.lookup(plan); }
 
-  /// The number of a check: its place in the module's `rt.checks`.
+  /// The number of a check: its index in the module's `rt.checks`.
   int32_t check(StringAttr message, bool hasValue) {
     return checks.find(describe(message, hasValue))->second;
   }
@@ -54,8 +54,8 @@ private:
   llvm::MapVector<Attribute, int32_t> checks;
 };
 
-/// Where the program names modules: has it say, before each contraction,
-/// convolution and kernel, for which one that is (dist_mark).
+/// If the program names modules: makes it report, before each contraction,
+/// convolution and kernel, which module it belongs to (dist_mark).
 void markModules(FunctionOpInterface program, RuntimeSymbols &symbols);
 
 /// Calls of the runtime from a function whose first argument is the rank

@@ -40,7 +40,7 @@ static rt::Boundary convert(BoundaryKind kind) {
   return *rt::symbolizeBoundary(stringifyBoundaryKind(kind));
 }
 
-/// The bits of a boundary's constant; 0 where it has none.
+/// The bits of a boundary's constant; 0 without a constant.
 static int64_t getBits(BoundaryAttr boundary) {
   TypedAttr value = boundary ? boundary.getValue() : TypedAttr();
   if (auto number = dyn_cast_or_null<FloatAttr>(value))
@@ -116,10 +116,11 @@ static DenseMap<Operation *, Operation *> findUnits(Block &block) {
   return units;
 }
 
-/// A collective on a stream is waited for before its first user, or before the
-/// ops that may be one kernel with that, behind a fence: else a kernel would be
-/// two. Or before a call of its communicator that is done where it stands,
-/// which may come from an inlined function.
+/// The wait for a collective on a stream stands before its first user. If other
+/// ops may be in one kernel with that user, it stands before these, behind a
+/// fence; otherwise there would be two kernels. It also stands before a
+/// synchronous call of the communicator, which may come from an inlined
+/// function.
 void Lowering::findEnds(Block &block) {
   DenseMap<Operation *, Operation *> units = findUnits(block);
   DenseMap<ArrayAttr, Operation *> nextCall;
@@ -259,8 +260,8 @@ SmallVector<int64_t> Lowering::permutationPairs(CollectivePermuteOp op,
     int64_t block = blockOf(member, op.getToAxes());
     return op.getReversed() ? last - block : block;
   };
-  // Equal blocks may lie on several members: each keeps its own where it can,
-  // the others are paired in order.
+  // Several members may have equal blocks: each keeps its own if possible, the
+  // others are paired in order.
   DenseMap<int64_t, SmallVector<int64_t>> sources;
   SmallVector<int64_t> pairs, waiting;
   for (int64_t member = 0; member < members; ++member) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,10 +60,9 @@ static LogicalResult makeDense(arith::ConstantOp op) {
 /// One number many times over takes no memory of the program: it is filled in
 /// when it is needed.
 static void fillSplat(arith::ConstantOp op) {
-  constexpr int64_t kMostBytes = 64 << 10;
   auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
   auto type = dyn_cast<RankedTensorType>(op.getType());
-  if (!splat || !type || getTensorBytes(type) <= kMostBytes)
+  if (!splat || !type || getTensorBytes(type) <= kMostSplatBytes)
     return;
   OpBuilder builder(op);
   Location loc = op.getLoc();

@@ -1,6 +1,6 @@
 //===- Passes.td - From collectives to runtime calls -------*- tablegen -*-===//
 //
-// What every target's lowering starts with.
+// The passes that every target's lowering starts with.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +12,11 @@ include "mlir/Pass/PassBase.td"
 def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
   let summary = "Collectives of the dist dialect become calls of the runtime";
   let description = [{
-    Numbers the groups of mesh axes (`rt.communicators`) and the collectives
-    (`rt.collectives`, what the manifest says of each) and writes each collective
-    in destination-passing style. `dist.all_slice` becomes a
-    `tensor.extract_slice` at this rank's place, since it sends nothing.
+    Needs a program of level 3 or 4. Numbers the groups of mesh axes
+    (`rt.communicators`) and the collectives (`rt.collectives`, their descriptions
+    for the manifest). Each collective becomes a call in destination-passing
+    style. `dist.all_slice` sends nothing: it becomes a `tensor.extract_slice` at
+    this rank's offset.
 
     ```mlir
     %1 = dist.all_gather %0 dim 1 over "tp" : tensor<2x4xf32> -> tensor<2x16xf32>
@@ -25,9 +26,8 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
         ins(%0 : tensor<2x4xf32>) outs(%d : tensor<2x16xf32>) -> tensor<2x16xf32>
     ```
 
-    A collective with `dist.stream` becomes a call on that stream, which starts
-    where the collective stands, and an `rt.wait` before the first use of its
-    result.
+    A collective with `dist.stream` becomes a call on that stream, which starts at
+    the collective, and an `rt.wait` before the first use of its result.
   }];
   let dependentDialects = ["::mlir::rt::RtDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];
@@ -36,12 +36,12 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
 def DistJoinParameters : Pass<"dist-join-parameters", "::mlir::ModuleOp"> {
   let summary = "Parameters that are only concatenated become one argument";
   let description = [{
-    Where the entry function concatenates parameters, it takes what that makes as an
-    argument: a rank puts its parts of them beside each other when it loads them, and
-    not in each step. `dist.joined` says of which parameters the argument is, and in
-    which dimension. Parameters that nothing else reads are no arguments any more.
-    In a step of training, some of whose results take the places of arguments (`dist.updates`), nothing
-    is joined.
+    Needs a program of level 3. If the entry function concatenates parameters, it
+    takes the concatenation as one argument instead. A rank then joins its parts
+    of the parameters when it loads them, not in each step. `dist.joined` lists
+    the parameters of the argument, and the dimension. Parameters without other
+    uses are erased. Training steps, in which results replace arguments
+    (`dist.updates`), stay as they are.
 
     ```mlir
     func.func @main(%a: tensor<2x8xf32> {dist.parameter = "a"}, %b: tensor<4x8xf32> {dist.parameter = "b"}) {
@@ -56,11 +56,12 @@ def DistJoinParameters : Pass<"dist-join-parameters", "::mlir::ModuleOp"> {
 def DistLowerConstants : Pass<"dist-lower-constants", "::mlir::ModuleOp"> {
   let summary = "Parts of constants become arguments of the entry function";
   let description = [{
-    Each `dist.local_constant` becomes a further argument, whose data every rank
-    loads its part of; equal ones share it. `rt.constants` says, in the order of
-    these arguments, what the manifest has to say of each, and holds the data:
-    the constant itself (`value`), how it is cut (`dist.sharding`), the type of
-    the part (`local_type`).
+    Needs a program after inlining: a `dist.local_constant` outside of the entry
+    function is an error. Each `dist.local_constant` becomes a further argument.
+    Every rank loads its part of the data; equal constants share an argument.
+    `rt.constants` describes them for the manifest, in the order of these
+    arguments. An entry also holds the data: the constant itself (`value`), its
+    sharding (`dist.sharding`), and the type of the part (`local_type`).
 
     ```mlir
     func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
@@ -70,12 +71,9 @@ def DistLowerConstants : Pass<"dist-lower-constants", "::mlir::ModuleOp"> {
     func.func @main(%x: tensor<2x8xf32>, %w: tensor<2x8xf32>) -> tensor<2x8xf32> {
     ```
 
-    Whole constants stay where they are, but for one number in more than 64 KiB,
-    which is filled in where it is needed; of those that are resources, i1 become
-    dense, since the translation to LLVM IR does not know such resources.
-
-    Runs after inlining: elsewhere than in the entry function a
-    `dist.local_constant` is an error.
+    Whole constants stay in place, except splats of more than 64 KiB: these are
+    filled in where they are needed. Resources of i1 become dense constants, since
+    the translation to LLVM IR does not support such resources.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

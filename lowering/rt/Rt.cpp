@@ -68,7 +68,7 @@ struct Dtype {
 };
 } // namespace
 
-/// Names and numbers as in runtime.h and docs/bundle.md.
+/// Names and numbers as in runtime.h and docs/internals/bundle.md.
 static Dtype lookupDtype(Type type) {
   if (type.isF64())
     return {"f64", 0};

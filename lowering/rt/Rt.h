@@ -19,12 +19,12 @@
 
 namespace mlir::rt::detail {
 
-/// What the interface of collectives asks of every op that has it.
+/// Requirements of the interface of collectives.
 LogicalResult verifyCollective(Operation *op);
 
-/// Reads the operand and writes the destination, where they are buffers. On
-/// tensors there are no effects: all ranks run the same program, so that a
-/// collective whose result nobody reads disappears from all of them.
+/// Reads the operand and writes the destination, if they are buffers. On
+/// tensors there are no effects: all ranks run the same program, so a
+/// collective without readers can be erased on all of them.
 void addCollectiveEffects(
     OpOperand &input, OpOperand &init,
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
@@ -60,26 +60,26 @@ inline constexpr llvm::StringLiteral kCommunicatorsAttr = "rt.communicators";
 inline constexpr llvm::StringLiteral kCollectivesAttr = "rt.collectives";
 inline constexpr llvm::StringLiteral kConstantsAttr = "rt.constants";
 inline constexpr llvm::StringLiteral kChecksAttr = "rt.checks";
-/// The number of kernels that were formed, for whoever asks.
+/// The number of kernels that were formed, for statistics.
 inline constexpr llvm::StringLiteral kKernelsAttr = "rt.kernels";
 
-/// On rt.comm_index: how many members the group has.
+/// On rt.comm_index: the number of the group's members.
 inline constexpr llvm::StringLiteral kGroupSizeAttr = "rt.group_size";
 
 /// Events are 0 to this.
 inline constexpr int32_t kMaxEvent = 4095;
 inline constexpr int32_t kMaxRowPlan = 255;
 
-/// Teaches one-shot bufferization the dialect's ops.
+/// Registers the interfaces of the dialect's ops for one-shot bufferization.
 void registerBufferizationModels(DialectRegistry &registry);
 
 /// Element type as runtime.h's dist_dtype; fails for types it lacks.
 FailureOr<int32_t> getDtype(Type elementType);
-/// Its name in a manifest, "" for types the runtime lacks.
+/// Its name in a manifest; "" for types that the runtime lacks.
 StringRef getDtypeName(Type elementType);
-/// The type as which elements lie in a file: where the runtime has no name for
-/// theirs, integers of the size that they have in memory; fails beyond 64 bits,
-/// and for what is no number.
+/// The type of elements in a file. If the runtime has no name for the type, it
+/// is integers of the same size as in memory. Fails beyond 64 bits, and for
+/// types that are not numbers.
 FailureOr<int32_t> getStorageDtype(Type elementType);
 
 } // namespace mlir::rt

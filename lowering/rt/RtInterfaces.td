@@ -8,28 +8,28 @@ include "mlir/IR/OpBase.td"
 def Rt_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::mlir::rt";
   let description = [{
-    A call in which the members of a group take part: every rank of a program
-    issues the same ones, in the same order on each communicator.
+    A call in which all members of a group take part. Every rank of a program
+    issues the same calls, in the same order on each communicator.
   }];
   let methods = [
-    InterfaceMethod<"The communicator: a place in the module's "
+    InterfaceMethod<"The communicator: an index into the module's "
                     "`rt.communicators`",
                     "uint32_t", "getComm">,
-    InterfaceMethod<"A place in the module's `rt.collectives`, which describes "
-                    "the call", "uint32_t", "getSite">,
-    InterfaceMethod<"The stream of the rank that does the work; 0 is the one "
-                    "that computes", "uint32_t", "getStream">,
-    InterfaceMethod<"What this rank gives", "::mlir::Value",
-                    "getSent">,
-    InterfaceMethod<"What this rank receives into",
+    InterfaceMethod<"The description of the call: an index into the module's "
+                    "`rt.collectives`", "uint32_t", "getSite">,
+    InterfaceMethod<"The rank's stream that does the work; stream 0 computes",
+                    "uint32_t", "getStream">,
+    InterfaceMethod<"The tensor or buffer that this rank sends",
+                    "::mlir::Value", "getSent">,
+    InterfaceMethod<"The tensor or buffer that this rank receives into",
                     "::mlir::Value", "getReceived">
   ];
   let extraSharedClassDeclaration = [{
-    /// The result that is a tensor, null of a call on buffers.
+    /// The result that is a tensor; null for a call on buffers.
     ::mlir::Value getTensor() {
       return ::mlir::rt::detail::findResult<::mlir::RankedTensorType>($_op);
     }
-    /// What rt.wait takes, null where the call is done when it returns.
+    /// The operand of rt.wait; null if the call is synchronous.
     ::mlir::Value getToken() {
       return ::mlir::rt::detail::findResult<::mlir::rt::TokenType>($_op);
     }

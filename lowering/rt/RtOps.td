@@ -1,8 +1,7 @@
 //===- RtOps.td - Calls of the runtime on buffers ----------*- tablegen -*-===//
 //
-// Level 5: what runtime/include/dist/runtime.h offers, one op a function, with
-// operands that are buffers (or, just before bufferization, tensors with
-// destinations).
+// Level 5: one op for each function of runtime/include/dist/runtime.h. Operands
+// are buffers, or, just before bufferization, tensors with destinations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +21,18 @@ def Rt_Dialect : Dialect {
   let cppNamespace = "::mlir::rt";
   let summary = "Calls of the runtime's C interface";
   let description = [{
-    Each op is one call of `runtime/include/dist/runtime.h`, with the parameters
-    of the C function as attributes and operands; the element type and, where a
-    call has no dimension, the count follow from the buffers. Communicators are
-    numbers: their place in the module's `rt.communicators`, a list of lists of
-    mesh axes; `site` is a place in the module's `rt.collectives`, which
-    describes each call for the manifest; `rt.checks` holds what the program
-    asks of its data, each with its message. Work is issued on a stream of the
-    rank: 0, where nothing is said, is the one that computes.
+    Each op is one call of `runtime/include/dist/runtime.h`. The parameters of the
+    C function are attributes and operands. The element type follows from the
+    buffers, and so does the count of calls without a dimension. Three attributes
+    of the module are lists that ops index:
+
+    - `rt.communicators`: a list of mesh axes for each communicator.
+    - `rt.collectives`: a description of each call for the manifest, its `site`.
+    - `rt.checks`: the checks that the program makes of its data, each with its
+      message.
+
+    Work is issued on a stream of the rank. The default is stream 0, which
+    computes.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -78,10 +81,10 @@ def Rt_LoopAttr : AttrDef<Rt_Dialect, "Loop"> {
   let mnemonic = "loop";
   let summary = "A loop of a contraction";
   let description = [{
-    `#rt.loop<m 4 a 8 b 0 c 2>`: 4 iterations, each 8 elements further in a and
-    2 in c. The kind says which operands depend on the loop: batch all, m a and
-    c, n b and c, k a and b, over which it sums. An operand that does not depend
-    on the loop has stride 0.
+    `#rt.loop<m 4 a 8 b 0 c 2>` has 4 iterations. Each is 8 elements further in a
+    and 2 in c. The kind says which operands depend on the loop: `batch` on all,
+    `m` on a and c, `n` on b and c, `k` on a and b. The op sums over `k`. An
+    operand that does not depend on the loop has stride 0.
   }];
   let parameters = (ins EnumParameter<Rt_LoopKind>:$kind, "int64_t":$extent,
                         "int64_t":$a, "int64_t":$b, "int64_t":$c);
@@ -93,9 +96,9 @@ def Rt_WindowAttr : AttrDef<Rt_Dialect, "Window"> {
   let mnemonic = "window";
   let summary = "A dimension over which a convolution's window moves";
   let description = [{
-    `#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>`: which
-    dimension of each operand it is, the steps of the window and of its taps,
-    and how many zeros are thought before the image. How many are behind it
+    `#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>`: the
+    dimension's number in each operand, the steps of the window and of its taps,
+    and the number of implicit zeros before the image. The number behind it
     follows from the sizes.
   }];
   let parameters = (ins "int64_t":$image, "int64_t":$kernel, "int64_t":$out,
@@ -119,7 +122,7 @@ def Rt_TokenType : TypeDef<Rt_Dialect, "Token"> {
 
 def Rt_RowPlanType : TypeDef<Rt_Dialect, "RowPlan"> {
   let mnemonic = "row_plan";
-  let summary = "Which rows of a dimension are wanted, by who has them";
+  let summary = "Which rows of a dimension are needed, by owner";
 }
 
 def Rt_Stream : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<15>]>;
@@ -131,9 +134,9 @@ def Rt_BufferOrTensor : AnyTypeOf<[AnyMemRef, AnyRankedTensor]>;
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// A collective with an operand and a destination, of which `parameters` are
-/// its own attributes and `parametersFormat` their assembly. With a token among
-/// its results it is started only: `rt.wait` says when it is done.
+/// A collective with an operand and a destination. `parameters` are its own
+/// attributes, `parametersFormat` their assembly. If it returns a token, it is
+/// only started: `rt.wait` waits for its end.
 class Rt_CollectiveOp<string mnemonic, dag parameters, string parametersFormat>
     : Rt_Op<mnemonic, [DestinationStyleOpInterface, Rt_CollectiveOpInterface,
                        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -180,10 +183,10 @@ def Rt_AllReduceOp : Rt_CollectiveOp<"all_reduce",
 def Rt_AllGatherOp : Rt_CollectiveOp<"all_gather",
     (ins Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner),
     "`outer` $outer `whole` $whole `inner` $inner"> {
-  let summary = "The members' blocks of a dimension, put together on all";
+  let summary = "The members' blocks of a dimension, concatenated on all members";
   let description = [{
-    The destination is [outer, whole, inner]; a block is stored with
-    ceil(whole / members) rows, of which only those of the whole are gathered.
+    The destination is [outer, whole, inner]. A block is stored with ceil(whole /
+    members) rows; only rows within `whole` are gathered.
     ```mlir
     rt.all_gather comm 0 site 3 stream 1 outer 2 whole 16 inner 64
         ins(%0 : memref<2x4x64xf32>) outs(%1 : memref<2x16x64xf32>)
@@ -212,9 +215,9 @@ def Rt_AllToAllOp : Rt_CollectiveOp<"all_to_all",
       `middle` $middle `concat_whole` $concat_whole `inner` $inner}]> {
   let summary = "Moves the sharding from one dimension to another";
   let description = [{
-    The tensor is [outer, first, middle, second, inner]; of first and second,
-    the one that `split_first` names is whole before and cut after, the other is
-    cut before and whole after.
+    The tensor is [outer, first, middle, second, inner]. With `split_first`, the
+    dimension `first` is whole before and sharded after, and `second` the reverse.
+    Without it, the two change roles.
     ```mlir
     rt.all_to_all comm 0 site 3 split_first outer 2 split_whole 8 middle 1
         concat_whole 16 inner 4
@@ -239,8 +242,8 @@ def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute",
     (ins DenseI64ArrayAttr:$pairs), "`pairs` $pairs"> {
   let summary = "Operands move between members, by pairs of source and target";
   let description = [{
-    No member is a source twice, nor a target; one that is no target receives
-    zeros. Here each of three gives to the next:
+    No member is a source twice, or a target twice. A member that is no target
+    receives zeros. Here each of three members sends to the next:
     ```mlir
     rt.collective_permute comm 0 site 3 pairs [0, 1, 1, 2]
         ins(%0 : memref<8xf32>) outs(%1 : memref<8xf32>)
@@ -256,10 +259,10 @@ def Rt_HaloExchangeOp : Rt_CollectiveOp<"halo_exchange",
       (`boundary` $boundary^)? (`fill` $fill^)?}]> {
   let summary = "A block of a dimension with rows of its neighbours";
   let description = [{
-    The operand is a block [outer, rows, inner] of [outer, whole, inner], the
-    destination has `low` rows before it and `high` after it; rows outside of
-    the whole are zero, or what `boundary` says: `fill` holds the bits of the
-    constant, an element of the buffers, in its low ones.
+    The operand is a block [outer, rows, inner] of [outer, whole, inner]. The
+    destination has `low` rows before it and `high` rows after it. Rows outside of
+    the whole dimension are zero, or as `boundary` says. The low bits of `fill`
+    are the constant of the boundary, of the buffers' element type.
     ```mlir
     rt.halo_exchange comm 0 site 3 outer 2 whole 16 inner 4 low 1 high 1
         ins(%0 : memref<2x4x4xf32>) outs(%1 : memref<2x6x4xf32>)
@@ -272,10 +275,10 @@ def Rt_HaloReduceOp : Rt_CollectiveOp<"halo_reduce",
          Rt_Size:$high, UnitAttr:$periodic),
     [{`outer` $outer `whole` $whole `inner` $inner `low` $low `high` $high
       (`periodic` $periodic^)?}]> {
-  let summary = "Rows of neighbours' blocks, added there";
+  let summary = "Rows of halos, sent to their owners and added there";
   let description = [{
-    The adjoint of rt.halo_exchange: its operand is what that one's destination
-    is.
+    The adjoint of rt.halo_exchange: its operand has the shape of that op's
+    destination.
     ```mlir
     rt.halo_reduce comm 0 site 3 outer 2 whole 16 inner 4 low 1 high 1
         ins(%0 : memref<2x6x4xf32>) outs(%1 : memref<2x4x4xf32>)
@@ -285,10 +288,11 @@ def Rt_HaloReduceOp : Rt_CollectiveOp<"halo_reduce",
 
 def Rt_PlanRowsOp : Rt_Op<"plan_rows",
     [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "Finds out who has the rows that indices name: no communication";
+  let summary = "Finds the owners of the rows that indices name: no communication";
   let description = [{
-    Done once for all calls with these indices. An index outside of [0, whole) ends the
-    run; `site` is that of a call it is for, which the message names.
+    Done once for all calls with these indices. An index outside of [0, whole)
+    ends the run. `site` is that of a call that uses the plan; the message names
+    it.
     ```mlir
     %p = rt.plan_rows comm 0 site 3 whole 24 indices(%i : memref<30xindex>)
     rt.gather_rows comm 0 site 3 plan %p outer 1 whole 24 inner 8
@@ -318,9 +322,10 @@ def Rt_GatherRowsOp : Rt_CollectiveOp<"gather_rows",
 def Rt_ReduceRowsOp : Rt_CollectiveOp<"reduce_rows",
     (ins Rt_RowPlanType:$plan, Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner),
     "`plan` $plan `outer` $outer `whole` $whole `inner` $inner"> {
-  let summary = "Rows added where a plan says that they are at home";
+  let summary = "Rows, sent to the owners that a plan names and added there";
   let description = [{
-    The adjoint of rt.gather_rows: its operand is what that one's destination is.
+    The adjoint of rt.gather_rows: its operand has the shape of that op's
+    destination.
     ```mlir
     rt.reduce_rows comm 0 site 4 plan %p outer 1 whole 24 inner 8
         ins(%0 : memref<30x8xf32>) outs(%1 : memref<12x8xf32>)
@@ -330,7 +335,7 @@ def Rt_ReduceRowsOp : Rt_CollectiveOp<"reduce_rows",
 
 def Rt_WaitOp : Rt_Op<"wait", [DestinationStyleOpInterface,
                        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "A collective that has been started is done";
+  let summary = "Waits for a collective that was started";
   let description = [{
     ```mlir
     %0, %token = rt.all_gather comm 0 site 3 stream 1 outer 2 whole 16 inner 64
@@ -340,18 +345,18 @@ def Rt_WaitOp : Rt_Op<"wait", [DestinationStyleOpInterface,
     %1 = rt.wait %token reads(%a : tensor<2x4x64xf32>)
         outs(%0 : tensor<2x16x64xf32>) -> tensor<2x16x64xf32>
     ```
-    From the start to the wait nothing may write the operand, and nothing may
-    touch the destination. So that bufferization and memory planning keep both
-    as they are, the wait names them: it reads the operand, and writes the
-    destination in place, as if the transfer took place there.
+    From the start to the wait, nothing may write the operand, and nothing may
+    touch the destination. The wait has both as operands, so that bufferization
+    and memory planning keep both alive. It reads the operand, and writes the
+    destination in place, as if the transfer took place at the wait.
 
     Constraints:
-    1. the token comes from a collective on a stream other than 0, in the same
-       block;
-    2. the token has no other use;
-    3. what is read is that collective's operand;
-    4. what is written is its result, which has no other use, or, of buffers,
-       its destination.
+    1. The token comes from a collective on a stream other than 0, in the same
+       block.
+    2. The token has no other use.
+    3. The op reads that collective's operand.
+    4. The op writes that collective's result, which has no other use. On buffers
+      it writes the destination.
   }];
   let arguments = (ins Rt_TokenType:$token, Rt_BufferOrTensor:$input,
                        Rt_BufferOrTensor:$init);
@@ -373,7 +378,7 @@ def Rt_WaitOp : Rt_Op<"wait", [DestinationStyleOpInterface,
 //===----------------------------------------------------------------------===//
 
 def Rt_EventRecordOp : Rt_Op<"event_record"> {
-  let summary = "What has been issued on a stream so far, as an event";
+  let summary = "Records all that was issued on a stream so far, as an event";
   let description = [{
     ```mlir
     %ready = rt.event_record stream 0   // operands are there
@@ -411,8 +416,8 @@ def Rt_ContractOp : Rt_Op<"contract"> {
         loops [#rt.loop<m 4 a 8 b 0 c 2>, #rt.loop<n 2 a 0 b 1 c 1>,
                #rt.loop<k 8 a 1 b 2 c 0>]
     ```
-    `constant_a` and `constant_b` say that the operand's buffer holds the same in
-    all calls of a run, so that it may be packed once.
+    `constant_a` and `constant_b` say that the operand's buffer holds the same data
+    in all calls of a run. So it may be packed once.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$a,
                        Arg<AnyMemRef, "", [MemRead]>:$b,
@@ -435,11 +440,16 @@ def Rt_ConvolveOp : Rt_Op<"convolve",
      DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A convolution (dist_convolve)";
   let description = [{
-    Which dimension is what: `batch` names one of the image and one of the
-    result, `group` one of image, kernel and result, `channel` (over which is
-    summed) one of image and kernel, `feature` one of kernel and result; an
-    empty list says that there is none. All others are windows. Buffers may have
-    any strides.
+    The dimensions of the operands:
+
+    - `batch`: one of the image and one of the result.
+    - `group`: one of image, kernel and result.
+    - `channel`: one of image and kernel, which is summed over.
+    - `feature`: one of kernel and result.
+    - all others are windows.
+
+    An empty list means that the op has no such dimension. Buffers may have any
+    strides.
     ```mlir
     rt.convolve ins(%x, %w : memref<1x3x8x8xf32>, memref<4x3x3x3xf32>)
         outs(%y : memref<1x4x8x8xf32>) batch [0, 0] group [] channel [1, 1]
@@ -447,12 +457,13 @@ def Rt_ConvolveOp : Rt_Op<"convolve",
         windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>,
                  #rt.window<image 3 kernel 3 out 3 stride 1 dilation 1 low 1>]
     ```
-    With `accumulate` it is added to what the destination holds; a bias has an
+    With `accumulate`, the result is added to the destination. A bias has an
     element for each group and feature. `constant` says that the kernel's buffer
-    holds the same in all calls of a run, so that it may be packed once.
-    `clamp [low, high]` bounds the result, as `arith.maximumf` with the first and
-    then `arith.minimumf` with the second do: a NaN stays one. A lower bound of -0
-    and an upper one of 0 are not known.
+    holds the same data in all calls of a run. So it may be packed once.
+
+    `clamp [low, high]` bounds the result, as `arith.maximumf` with the first
+    bound and then `arith.minimumf` with the second do: a NaN stays a NaN. A lower
+    bound of -0 and an upper bound of 0 are not supported.
   }];
   let arguments = (ins Rt_BufferOrTensor:$image, Rt_BufferOrTensor:$kernel,
                        Optional<Rt_BufferOrTensor>:$bias,
@@ -473,7 +484,7 @@ def Rt_ConvolveOp : Rt_Op<"convolve",
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
-    /// Whether there may be such bounds.
+    /// Whether these bounds are supported.
     static bool isClamp(float low, float high);
   }];
   let hasVerifier = 1;
@@ -484,7 +495,7 @@ def Rt_ConvolveOp : Rt_Op<"convolve",
 //===----------------------------------------------------------------------===//
 
 def Rt_CommIndexOp : Rt_Op<"comm_index", [Pure]> {
-  let summary = "This rank's place in its group of a communicator";
+  let summary = "This rank's index in its group of a communicator";
   let arguments = (ins Rt_Index:$comm);
   let results = (outs Index:$result);
   let assemblyFormat = "$comm attr-dict";
@@ -497,13 +508,13 @@ def Rt_StatusOp : Rt_Op<"status", [Pure]> {
 }
 
 def Rt_FailOp : Rt_Op<"fail", [MemoryEffects<[MemWrite]>]> {
-  let summary = "Stores that a check does not hold: no call";
+  let summary = "Stores that a check failed: no call";
   let description = [{
-    What a kernel can do on any device. The first failure of a rank stays: its
-    check's number and the value that it judged go to the status words
-    (`dist_main` in runtime.h), and execution continues. The runtime ends the
-    run with the message before a wrong result leaves. What follows must
-    therefore be safe with whatever the check was to keep away.
+    Kernels can do this on any device. The first failure of a rank is kept: the
+    check's number and the value that it tested go to the status words
+    (`dist_main` in runtime.h), and execution continues. The runtime ends the run
+    with the message, before a wrong result is returned. Code after the check must
+    be safe for values that fail it.
     ```mlir
     scf.if %bad {
       rt.fail %status, "model.py:7: the index is in [0, 5)" value %index : !llvm.ptr
@@ -521,8 +532,8 @@ def Rt_FailOp : Rt_Op<"fail", [MemoryEffects<[MemWrite]>]> {
 def Rt_FailedOp : Rt_Op<"failed", [MemoryEffects<[MemRead]>]> {
   let summary = "Whether a check has failed on this rank: no call";
   let description = [{
-    Reads the status words. A loop of a kernel that runs as long as its data say
-    asks for it, since what a failed check has made wrong may keep it from its end.
+    Reads the status words. Kernels use it in loops whose number of iterations
+    depends on data, since after a failed check such a loop might never end.
 
     ```mlir
     %failed = rt.failed %status : !llvm.ptr
@@ -536,8 +547,8 @@ def Rt_FailedOp : Rt_Op<"failed", [MemoryEffects<[MemRead]>]> {
 def Rt_CheckOp : Rt_Op<"check"> {
   let summary = "Ends the run on all ranks if a check has failed";
   let description = [{
-    For the code between kernels, where control flow hangs on what a failed check
-    has made wrong.
+    For code between kernels whose control flow depends on values that a failed
+    check has made wrong.
   }];
   let assemblyFormat = "attr-dict";
 }

@@ -6,18 +6,19 @@
 include "mlir/Pass/PassBase.td"
 
 def DistVerifySchedule : Pass<"dist-verify-schedule", "::mlir::ModuleOp"> {
-  let summary = "What is in flight is left alone: levels 4 and 5";
+  let summary = "Operands and results of running collectives are not touched: levels 4 and 5";
   let description = [{
-    Of each collective between its start and its wait:
-    - all collectives of a communicator that are started run on one stream, and
-      none on it runs without a stream meanwhile, so that all members of a group
-      make its calls in one order;
-    - of buffers: nothing writes where the operand lies, and nothing reads or
-      writes where the result will. Once memory is planned, places are bytes of
-      the arena; so this holds of the plan, too.
+    Checks these for each collective, between its start and its wait:
 
-    What cannot be shown is an error at the op, with the start as a note. Changes
-    nothing. Runs in the lowering after memory is planned.
+    - All started collectives of a communicator run on one stream. No collective
+      of that communicator runs without a stream meanwhile. So all members of a
+      group issue its calls in one order.
+    - On buffers, nothing writes the operand's memory, and nothing reads or writes
+      the result's. After memory is planned, memory means bytes of the arena. So
+      the plan is checked, too.
+
+    An op for which that cannot be shown is an error, with the start as a note.
+    The pass changes nothing. The lowering runs it after memory is planned.
   }];
 }
 

@@ -10,8 +10,8 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Streams.h"
 #include "lowering/rt/Rt.h"
+#include "lowering/streams/ByteRanges.h"
 #include "lowering/streams/Passes.h"
-#include "lowering/streams/Places.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTVERIFYSCHEDULE
@@ -35,7 +35,7 @@ struct Flight {
   /// What lands it: its wait, or the first user of its result.
   Operation *end;
   Attribute comm;
-  SmallVector<Place, 2> operand, result;
+  SmallVector<ByteRange, 2> operand, result;
 };
 
 class ScheduleVerifier {
@@ -103,11 +103,11 @@ LogicalResult ScheduleVerifier::verifyAccesses(Operation *op) {
   visitAccesses(op, [&](Value buffer, bool writes) {
     if (failed(result))
       return;
-    SmallVector<Place, 2> places =
-        buffer ? getPlaces(buffer) : SmallVector<Place, 2>{Place()};
-    auto touches = [&](ArrayRef<Place> others) {
-      return llvm::any_of(places, [&](const Place &place) {
-        return llvm::any_of(others, [&](const Place &other) {
+    SmallVector<ByteRange, 2> places =
+        buffer ? getByteRanges(buffer) : SmallVector<ByteRange, 2>{ByteRange()};
+    auto touches = [&](ArrayRef<ByteRange> others) {
+      return llvm::any_of(places, [&](const ByteRange &place) {
+        return llvm::any_of(others, [&](const ByteRange &other) {
           return mayOverlap(place, other);
         });
       });
@@ -140,8 +140,8 @@ LogicalResult ScheduleVerifier::verify(Block &block) {
       Flight flight{&op, *token.user_begin(), getCall(&op)->comm, {}, {}};
       // Of tensors, bufferization sees to it.
       if (isa<MemRefType>(collective.getReceived().getType())) {
-        flight.operand = getPlaces(collective.getSent());
-        flight.result = getPlaces(collective.getReceived());
+        flight.operand = getByteRanges(collective.getSent());
+        flight.result = getByteRanges(collective.getReceived());
       }
       flights.push_back(std::move(flight));
     } else if (isa<dist::CollectiveOpInterface>(op) && getStream(&op) != 0) {

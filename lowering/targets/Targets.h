@@ -1,6 +1,6 @@
 //===- Targets.h - The targets of this build --------------------*- C++ -*-===//
 //
-// The one list of them: a new target (lowering/pipeline/Target.h) is one line
+// The only list of them: a new target (lowering/pipeline/Target.h) is one line
 // in Targets.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -15,8 +15,8 @@ namespace mlir::dist {
 /// All targets, the default one first. They live as long as the program.
 ArrayRef<const Target *> getTargets();
 
-/// The target of that name; null, after a message that names those that there
-/// are, for any other.
+/// The target of that name. Null, after a message that lists all targets, for
+/// any other name.
 const Target *findTarget(StringRef name);
 
 /// Registers all passes of the lowering, and a pipeline for each target, with

@@ -3,6 +3,7 @@
 #include "passes/attention/AdjointMatch.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -61,7 +62,7 @@ static std::optional<int64_t> getPaddedDim(Value kept) {
   return dim;
 }
 
-/// Whether two ops fill in what padding of their dimensions is alike.
+/// Whether two ops fill padding of their dimensions in the same way.
 static bool isSameKept(Value a, Value b) {
   Operation *ofA = a.getDefiningOp(), *ofB = b.getDefiningOp();
   if (a == b ||
@@ -86,8 +87,8 @@ static bool isOfMatrices(const Product &product) {
          llvm::is_contained(product.kinds, LoopKind::N);
 }
 
-/// From the scores on, everything that hangs on them; what products make does
-/// not count, nor what is made by ops that are not looked into.
+/// All that depends on the scores. Results of products do not count, nor those
+/// of ops that are not analyzed.
 void AdjointMatch::findEnds() {
   Operation *last = attention.getLastOp();
   SmallVector<Value> pending;
@@ -127,7 +128,7 @@ void AdjointMatch::findEnds() {
     // Nobody's destination, either.
     if (isOfScores(0) == isOfScores(1) || isOfScores(2))
       continue;
-    end.ofScores = isOfScores(1);
+    end.scoreOperand = isOfScores(1);
     for (unsigned operand : {0u, 1u}) {
       linalg::GenericOp fill = getFill(op->getOperand(operand));
       end.operands[operand] =
@@ -165,7 +166,7 @@ FailureOr<AffineMap> AdjointMatch::getPlaces(Value tensor) {
 FailureOr<SmallVector<AffineExpr>>
 AdjointMatch::getLoops(const End &end, AffineMap places, unsigned rest) {
   SmallVector<AffineExpr> loops(end.product.kinds.size());
-  AffineMap map = end.product.maps[end.ofScores];
+  AffineMap map = end.product.maps[end.scoreOperand];
   for (auto [expr, place] :
        llvm::zip_equal(map.getResults(), fromLoops(places).getResults()))
     loops[cast<AffineDimExpr>(expr).getPosition()] = place;
@@ -182,7 +183,7 @@ LogicalResult AdjointMatch::matchPadding(const End &end,
   for (unsigned operand : {0u, 1u}) {
     linalg::GenericOp fill = getFill(end.op()->getOperand(operand));
     if (!fill) {
-      if (isQuery)
+      if (queryMask)
         return failure();
       continue;
     }
@@ -191,16 +192,16 @@ LogicalResult AdjointMatch::matchPadding(const End &end,
     AffineMap map = toDims(end.product.maps[operand], loops);
     bool isFirst = operand == 0 && &end == &*ofKey;
     if (!dim || map.getResult(*dim) != query ||
-        (isQuery ? !isSameKept(isQuery, kept) : !isFirst))
+        (queryMask ? !isSameKept(queryMask, kept) : !isFirst))
       return failure();
-    isQuery = kept;
+    queryMask = kept;
   }
   return success();
 }
 
 /// The cotangent of values: weights times that of the result.
 LogicalResult AdjointMatch::matchWeightsEnd(End &end) {
-  unsigned other = 1 - end.ofScores;
+  unsigned other = 1 - end.scoreOperand;
   FailureOr<SmallVector<AffineExpr>> loops =
       getLoops(end, attention.getWeightsMap(), attention.getNumDims() - 1);
   if (failed(loops) || ofValue || !isSame(end.getOther(), cotangent) ||
@@ -215,7 +216,7 @@ LogicalResult AdjointMatch::matchWeightsEnd(End &end) {
 /// others.
 LogicalResult AdjointMatch::matchScoresEnd(End &end, AffineMap places,
                                            Value element) {
-  unsigned other = 1 - end.ofScores;
+  unsigned other = 1 - end.scoreOperand;
   FailureOr<SmallVector<AffineExpr>> loops =
       getLoops(end, places, attention.getNumDims() - 2);
   if (failed(loops))
@@ -230,9 +231,9 @@ LogicalResult AdjointMatch::matchScoresEnd(End &end, AffineMap places,
       (ofKey || !isSame(with, attention.getQuery()) || map != maps[0]))
     return success(); // something else
   // One cotangent for both.
-  if (ofScores && element != ofScores)
+  if (scoreCotangent && element != scoreCotangent)
     return failure();
-  ofScores = element;
+  scoreCotangent = element;
   if (isOfQuery) {
     ofQuery = end;
     return success(!getFill(end.op()->getOperand(0)) &&
@@ -256,7 +257,7 @@ static bool hasDimsOf(AffineMap map, AffineMap other) {
 LogicalResult AdjointMatch::matchEnds() {
   SmallVector<End> ofWeights;
   for (End &end : ends) {
-    Value tensor = end.getOfScores();
+    Value tensor = end.getScoreOperand();
     FailureOr<AffineMap> places = getPlaces(tensor);
     if (failed(places))
       continue;
@@ -318,9 +319,9 @@ Value AdjointMatch::getOfNumber(Value value) {
              : Value();
 }
 
-/// p (dp - sum of dp p); where NaN counts as 0 that is what a number makes, and
-/// dp what comes back for one.
-LogicalResult AdjointMatch::matchOfX(Value product) {
+/// p (dp - sum of dp p). If NaN counts as 0, the product is selected only where
+/// the weight is a number, and so is dp.
+LogicalResult AdjointMatch::matchXCotangent(Value product) {
   if (attention.isNanZero())
     product = getOfNumber(product);
   auto multiply = product.getDefiningOp<arith::MulFOp>();
@@ -356,7 +357,7 @@ LogicalResult AdjointMatch::matchOfX(Value product) {
 LogicalResult AdjointMatch::matchOfScores() {
   ElementsOf &elements = attention.getElements();
   Block *from = elements.getIndex(0).getParentBlock();
-  SmallVector<Value> pending = {ofScores};
+  SmallVector<Value> pending = {scoreCotangent};
   llvm::SmallDenseSet<Value> seen;
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
@@ -377,14 +378,14 @@ LogicalResult AdjointMatch::matchOfScores() {
         product ? product.getDefiningOp<arith::MulFOp>() : arith::MulFOp();
     if (multiply &&
         llvm::is_contained(multiply->getOperands(), attention.getQuotient())) {
-      if (ofX || failed(matchOfX(value)))
+      if (xCotangent || failed(matchXCotangent(value)))
         return failure();
-      ofX = value;
+      xCotangent = value;
       continue;
     }
     llvm::append_range(pending, op->getOperands());
   }
-  return success(ofX != nullptr);
+  return success(xCotangent != nullptr);
 }
 
 LogicalResult AdjointMatch::match() {
@@ -394,7 +395,7 @@ LogicalResult AdjointMatch::match() {
   if (failed(matchEnds()))
     return failure();
   findNeeded();
-  if (!isTerm(ofScores) || failed(matchTotals()))
+  if (!isTerm(scoreCotangent) || failed(matchTotals()))
     return failure();
   // What the op reads is there before the first product.
   if (!attention.getLastOp()->isBeforeInBlock(first) || !isThere(cotangent))
@@ -402,9 +403,9 @@ LogicalResult AdjointMatch::match() {
   for (Value leaf : leaves)
     if (!isThere(attention.getElements().getLeaf(leaf)->tensor))
       return failure();
-  if (isQuery) {
+  if (queryMask) {
     // What it is told by, too.
-    SmallVector<Value> pending = {isQuery};
+    SmallVector<Value> pending = {queryMask};
     while (!pending.empty()) {
       Operation *maker = pending.pop_back_val().getDefiningOp();
       // Perhaps before the loop that this is in.
@@ -412,7 +413,7 @@ LogicalResult AdjointMatch::match() {
           maker ? maker->getBlock()->findAncestorOpInBlock(*first) : nullptr;
       if (!maker || (here && maker->isBeforeInBlock(here)))
         continue;
-      if (maker->getBlock() != isQuery.getParentBlock())
+      if (maker->getBlock() != queryMask.getParentBlock())
         return failure();
       llvm::append_range(pending, maker->getOperands());
     }
@@ -422,7 +423,7 @@ LogicalResult AdjointMatch::match() {
 
 Value AdjointMatch::cloneIsQuery(OpBuilder &b, Value index) {
   IRMapping mapping;
-  Block *body = isQuery.getParentBlock();
+  Block *body = queryMask.getParentBlock();
   auto clone = [&](auto &&clone, Value value) -> Value {
     if (Value known = mapping.lookupOrNull(value))
       return known;
@@ -438,7 +439,7 @@ Value AdjointMatch::cloneIsQuery(OpBuilder &b, Value index) {
     b.clone(*op, mapping);
     return mapping.lookup(value);
   };
-  return clone(clone, isQuery);
+  return clone(clone, queryMask);
 }
 
 Value AdjointMatch::fillPadding(OpBuilder &b, Value tensor, AffineMap map,
@@ -447,27 +448,19 @@ Value AdjointMatch::fillPadding(OpBuilder &b, Value tensor, AffineMap map,
   Location loc = tensor.getLoc();
   unsigned dim = *map.getResultPosition(
       getAffineDimExpr(attention.getNumDims() - 4, b.getContext()));
-  Value empty =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
-             [&](OpBuilder &inner, Location at, ValueRange args) {
-               Value kept =
-                   cloneIsQuery(inner, linalg::IndexOp::create(inner, at, dim));
-               Value filler = arith::ConstantOp::create(
-                   inner, at,
-                   inner.getFloatAttr(type.getElementType(), number));
-               Value filled =
-                   arith::SelectOp::create(inner, at, kept, args[0], filler);
-               linalg::YieldOp::create(inner, at, filled);
-             })
-      .getResult(0);
+  Type element = type.getElementType();
+  return mapElements(
+      b, loc, tensor, element,
+      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+        Value kept = cloneIsQuery(b, linalg::IndexOp::create(b, loc, dim));
+        Value filler = arith::ConstantOp::create(
+            b, loc, b.getFloatAttr(element, number));
+        return arith::SelectOp::create(b, loc, kept, args[0], filler);
+      });
 }
 
-/// The tensor with dimensions of one element where the map's results are none.
+/// The tensor with dimensions of one element where the map's results are not
+/// dimensions.
 static Value addUnitDims(OpBuilder &b, Value tensor, Type type, AffineMap map) {
   if (tensor.getType() == type)
     return tensor;
@@ -534,7 +527,7 @@ void AdjointMatch::replace(AttentionOp forward,
   };
   query = widen(query);
   back = widen(back);
-  if (isQuery) {
+  if (queryMask) {
     // Queries that are padding may be anything, and have no part in sums.
     query = fillPadding(b, query, maps[0], 0);
     largest = fillPadding(b, largest, attention.getRowsMap(), 0);
@@ -570,7 +563,7 @@ void AdjointMatch::replace(AttentionOp forward,
         made = arith::ExtFOp::create(b, loc, op.getScoreType(), made);
       yielded.push_back(made);
     }
-    if (isQuery) {
+    if (queryMask) {
       Value kept =
           cloneIsQuery(b, body->getArgument(indices + op.getQueryDim()));
       Value filler = arith::ConstantOp::create(
@@ -585,10 +578,10 @@ void AdjointMatch::replace(AttentionOp forward,
   };
   write(op.getBody(), attention.getX(), attention.getScore(),
         -std::numeric_limits<double>::infinity());
-  SmallVector<Value> roots = {ofScores};
+  SmallVector<Value> roots = {scoreCotangent};
   for (const Total &total : totals)
     roots.push_back(total.term);
-  write(op.getAdjoint(), roots, {attention.getScore(), ofX}, 0);
+  write(op.getAdjoint(), roots, {attention.getScore(), xCotangent}, 0);
   for (auto [number, end] : llvm::enumerate(inOrder)) {
     end->op()->getResult(0).replaceAllUsesWith(op->getResult(number));
     replaced.push_back(end->op());

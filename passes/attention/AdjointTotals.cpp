@@ -1,8 +1,8 @@
 //===- AdjointTotals.cpp - What else is made of scores' cotangents --------===//
 //
-// Whoever reads what the attention and the three products of its adjoint need
-// of the scores gets it from the op: as sums where sums are all that becomes of
-// it, else as a tensor.
+// Other readers of values that the attention and the three products of its
+// adjoint read of the scores get them from the op: as sums if they only sum
+// them, else as a tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ void AdjointMatch::findNeeded() {
   SmallVector<Value> pending = {attention.getWeights()};
   first = ofQuery->op();
   for (const End *end : {&*ofQuery, &*ofKey, &*ofValue}) {
-    pending.push_back(end->op()->getOperand(end->ofScores));
+    pending.push_back(end->op()->getOperand(end->scoreOperand));
     if (end->op()->isBeforeInBlock(first))
       first = end->op();
   }
@@ -56,11 +56,11 @@ bool AdjointMatch::isTerm(Value scalar) {
   Block *from = elements.getIndex(0).getParentBlock();
   SmallVector<Value> pending = {scalar}, found;
   llvm::SmallDenseSet<Value> seen;
-  bool isOfX = false;
+  bool isXCotangent = false;
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
-    isOfX |= value == ofX;
-    if (!seen.insert(value).second || value == ofX ||
+    isXCotangent |= value == xCotangent;
+    if (!seen.insert(value).second || value == xCotangent ||
         value == attention.getScore() ||
         llvm::is_contained(attention.getLeaves(), value) ||
         llvm::is_contained(leaves, value))
@@ -82,9 +82,9 @@ bool AdjointMatch::isTerm(Value scalar) {
     if (Operation *op = value.getDefiningOp())
       llvm::append_range(pending, op->getOperands());
   }
-  if (isOfX)
+  if (isXCotangent)
     llvm::append_range(leaves, found);
-  return isOfX;
+  return isXCotangent;
 }
 
 bool AdjointMatch::areAll(ArrayRef<AffineExpr> places) {
@@ -114,7 +114,7 @@ bool AdjointMatch::matchSum(Operation *op) {
   if (!start || !matchPattern(start, m_AnyZeroFloat()) ||
       !out.isProjectedPermutation(/*allowZeroInResults=*/true))
     return false;
-  // Where each loop stands, by what hangs on the scores.
+  // The position of each loop, from what depends on the scores.
   SmallVector<AffineExpr> loops(sum.getNumLoops());
   for (OpOperand *input : sum.getDpsInputOperands()) {
     if (!dependent.contains(input->get()))

@@ -1,6 +1,7 @@
 //===- AttentionMatch.cpp - Softmax between contractions ------------------===//
 
 #include "passes/attention/AttentionMatch.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -70,8 +71,8 @@ bool mlir::dist::isNanTest(Value isNan, Value value) {
           compare.getPredicate() == arith::CmpFPredicate::UNE);
 }
 
-/// What takes the place of zero where it equals `number`: the value that
-/// `guarded` is otherwise; null if it is no such selection.
+/// The replacement of zero if it equals `number`: the value that `guarded` is
+/// otherwise; null if it is no such selection.
 template <typename Matcher>
 static Value getUnlessEqual(Value guarded, Matcher number, Value &compared) {
   auto select = guarded.getDefiningOp<arith::SelectOp>();
@@ -85,7 +86,8 @@ static Value getUnlessEqual(Value guarded, Matcher number, Value &compared) {
   return select.getFalseValue();
 }
 
-/// All values of its block that `root` is made of, and what they begin with.
+/// All values of its block that `root` depends on, and those that they begin
+/// with.
 static DenseSet<Value> getSlice(Value root) {
   DenseSet<Value> slice;
   SmallVector<Value> pending = {root};
@@ -166,8 +168,8 @@ Value AttentionMatch::cloneKept(OpBuilder &b, IRMapping &mapping) {
   return kept;
 }
 
-/// A row in which all keys are at -inf has none: exponentials are then of these
-/// less zero, and quotients by a sum of zero are zero.
+/// A row in which all keys are at -inf has no maximum. Its exponentials are
+/// then of these minus zero, and quotients by a sum of zero are zero.
 LogicalResult AttentionMatch::matchWeights(bool withFactors) {
   weight = elements.get(getWeights(), getWeightsMap());
   Value sum, largest, weight = this->weight;
@@ -242,8 +244,8 @@ LogicalResult AttentionMatch::matchScores(const ElementsOf::Leaf &leaf) {
       (found->kinds[key] != LoopKind::M && found->kinds[key] != LoopKind::N))
     return failure();
   keyOperand = found->kinds[key] == LoopKind::M ? 0 : 1;
-  // Queries: what the values do not have, and the keys do not; what is written
-  // down, or the longest.
+  // Queries: a dimension that neither values nor keys have; the one that was
+  // recorded, or the longest.
   auto kept = product.op->getAttrOfType<IntegerAttr>(kQueryLoopAttr);
   LoopKind queries = weightsOperand == 0 ? LoopKind::M : LoopKind::N;
   LoopKind inScores = keyOperand == 0 ? LoopKind::N : LoopKind::M;
@@ -284,8 +286,7 @@ LogicalResult AttentionMatch::matchDims(int64_t minScores) {
   return success(count >= minScores);
 }
 
-/// Whether nothing but this attention needs the scores, or what is made of
-/// them.
+/// Whether only this attention needs the scores and values computed from them.
 bool AttentionMatch::isOnlyUsedHere() {
   DenseSet<Operation *> own(elements.getOps().begin(), elements.getOps().end());
   own.insert(reductions.begin(), reductions.end());
@@ -350,14 +351,14 @@ LogicalResult AttentionMatch::match(int64_t minScores, bool withFactors) {
 
 SmallVector<AffineMap> AttentionMatch::getInputMaps() {
   unsigned batches = getNumDims() - 4;
-  SmallVector<AffineExpr> ofScores;
+  SmallVector<AffineExpr> scoreExprs;
   for (AffineExpr place : scoreLoops)
-    ofScores.push_back(place ? place.replaceDims(dims) : place);
-  ofScores[featureLoop] =
+    scoreExprs.push_back(place ? place.replaceDims(dims) : place);
+  scoreExprs[featureLoop] =
       getAffineDimExpr(batches + 2, product.op.getContext());
   SmallVector<AffineMap> maps = {
-      toDims(scores.maps[1 - keyOperand], ofScores),
-      toDims(scores.maps[keyOperand], ofScores),
+      toDims(scores.maps[1 - keyOperand], scoreExprs),
+      toDims(scores.maps[keyOperand], scoreExprs),
       toDims(product.maps[1 - weightsOperand], dims)};
   for (Value leaf : leaves)
     maps.push_back(toDims(elements.getLeaf(leaf)->map, dims));
@@ -454,15 +455,10 @@ Value AttentionMatch::clearRows(AttentionOp op) {
   OpBuilder b(product.op);
   auto type = cast<RankedTensorType>(means.getType());
   AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
-                                        type.getElementType());
-  auto cleared = linalg::GenericOp::create(
-      b, op.getLoc(), type, ValueRange{means, logarithms}, empty,
-      ArrayRef<AffineMap>{all, all.dropResult(getValuePlace()), all}, loops,
-      [&](OpBuilder &b, Location loc, ValueRange args) {
-        FloatType element = cast<FloatType>(type.getElementType());
+  auto element = cast<FloatType>(type.getElementType());
+  return dist::mapElements(
+      b, op.getLoc(), {means, logarithms}, element,
+      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
         auto constant = [&](const APFloat &number) -> Value {
           return arith::ConstantOp::create(b, loc,
                                            b.getFloatAttr(element, number));
@@ -471,32 +467,19 @@ Value AttentionMatch::clearRows(AttentionOp op) {
         Value none = arith::CmpFOp::create(
             b, loc, arith::CmpFPredicate::OEQ, args[1],
             constant(APFloat::getInf(semantics, /*Negative=*/true)));
-        Value mean = arith::SelectOp::create(
+        return arith::SelectOp::create(
             b, loc, none, constant(APFloat::getZero(semantics)), args[0]);
-        linalg::YieldOp::create(b, loc, mean);
-      });
-  if (Attribute scope = op->getAttr(kScopeAttr))
-    cleared->setAttr(kScopeAttr, scope);
-  return cleared.getResult(0);
+      },
+      op->getAttr(kScopeAttr), {all, all.dropResult(getValuePlace())});
 }
 
 Value AttentionMatch::mapElements(
     OpBuilder &b, Value tensor, Type made,
     function_ref<Value(OpBuilder &, Value)> body) {
-  Location loc = product.op.getLoc();
-  auto type = cast<RankedTensorType>(tensor.getType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), made);
-  auto mapped = linalg::GenericOp::create(
-      b, loc, empty.getType(), tensor, empty, ArrayRef<AffineMap>{all, all},
-      loops, [&](OpBuilder &b, Location loc, ValueRange args) {
-        linalg::YieldOp::create(b, loc, body(b, args[0]));
-      });
-  if (Attribute scope = product.op->getAttr(kScopeAttr))
-    mapped->setAttr(kScopeAttr, scope);
-  return mapped.getResult(0);
+  return dist::mapElements(
+      b, product.op.getLoc(), tensor, made,
+      [&](OpBuilder &b, Location, ValueRange args) { return body(b, args[0]); },
+      product.op->getAttr(kScopeAttr));
 }
 
 Value AttentionMatch::round(OpBuilder &b, Value tensor, Type narrow) {

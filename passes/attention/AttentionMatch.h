@@ -10,7 +10,7 @@
 
 namespace mlir::dist {
 
-/// Attention that a contraction is the end of. Elements are at places in the
+/// Attention that ends in a contraction. Elements have positions in the
 /// contraction's loops.
 class AttentionMatch {
 public:
@@ -19,20 +19,20 @@ public:
         elements(this->product.op.getContext(), this->product.kinds.size(),
                  /*mergesUnits=*/true) {}
 
-  /// Whether this is attention, with at least so many scores, in whatever else
-  /// reads what it is made of. `withFactors`: also where weights are multiplied
-  /// by something before the product, as dropout does.
+  /// Whether this is attention, with at least so many scores, whatever else
+  /// reads its values. `withFactors`: also if weights are multiplied by
+  /// something before the product, as in dropout.
   LogicalResult match(int64_t minScores, bool withFactors);
-  /// Whether nothing but this attention needs the scores, or what is made of
+  /// Whether only this attention needs the scores and the values computed from
   /// them.
   bool isOnlyUsedHere();
-  /// Writes the op beside the contraction; with what its adjoint needs of each
-  /// row as further results.
+  /// Creates the op beside the contraction. With the numbers of each row that
+  /// its adjoint needs as further results.
   AttentionOp write(bool forAdjoint);
-  /// The op takes the place of the contraction.
+  /// Replaces the contraction by the op.
   void replaceWith(AttentionOp op);
 
-  /// Writes down which loop is that of queries, while sizes tell.
+  /// Records which loop is that of queries, as long as sizes tell.
   void keepQueryLoop();
 
   // For the adjoint.
@@ -53,24 +53,24 @@ public:
   /// For each loop of elements, the op's dimension.
   ArrayRef<AffineExpr> getDims() const { return dims; }
   ElementsOf &getElements() { return elements; }
-  /// A query, key or value as wide as the widest of them and `other`: exporters
-  /// widen some.
+  /// A query, key or value, with the type of the widest of them and `other`:
+  /// exporters widen some.
   Value widen(OpBuilder &b, Value operand, Value other = {});
-  /// What is left of a weight, or of what comes back for one, without what
-  /// weights are multiplied by; null if it is multiplied by something else.
+  /// A weight, or a weight's cotangent, without the factor of the weights; null
+  /// if it has another factor.
   Value stripFactor(Value value);
-  /// Whether some weights are 0 whatever their score, and for one: whether it
-  /// is not.
+  /// Whether some weights are 0 whatever their score; and for one weight,
+  /// whether it is not.
   bool dropsWeights() const { return factor && !factor->conditions.empty(); }
   Value cloneKept(OpBuilder &b, IRMapping &mapping);
-  /// A tensor times the number that all weights are multiplied by. The op is
-  /// without it: so means of one key alone are its values, to the last bit, and
-  /// what comes back for its score is zero.
+  /// A tensor times the factor of all weights. The op has no such factor. So
+  /// the mean of a single key is exactly its value, and the cotangent of its
+  /// score is zero.
   Value scale(OpBuilder &b, Value tensor);
   /// Elements rounded to a type that may be narrower.
   Value round(OpBuilder &b, Value tensor, Type narrow);
-  /// The leaf of the scores' product, what softmax is taken of, the weight
-  /// before it is guarded, and as the product takes it.
+  /// The leaf of the scores' product, the argument of softmax, the weight
+  /// before it is guarded, and the weight that the product reads.
   Value getScore() const { return score; }
   Value getX() const { return x; }
   Value getQuotient() const { return quotient; }
@@ -79,31 +79,31 @@ public:
   bool isNanZero() const { return nanIsZero; }
   bool isNoneZero() const { return noneIsZero; }
   int getKeyLoop() const { return keyLoop; }
-  /// The op's dimensions of the indices that elements are made of.
+  /// The op's dimensions of the indices in elements.
   void mapIndices(Block &body, unsigned firstArgument, IRMapping &mapping);
-  /// Writes the scalars that `root` is made of at `b`.
+  /// Creates the scalars that `root` is computed from at `b`.
   Value cloneScalars(OpBuilder &b, Value root, IRMapping &mapping);
-  /// What a leaf is the sums along the keys of, if it is that: the terms.
+  /// If a leaf is a sum along the keys: its terms.
   Value getSummed(Value leaf) {
     return getReduced(elements.getLeaf(leaf), /*isMaximum=*/false);
   }
 
 private:
-  /// A number where all conditions hold, 0 elsewhere.
+  /// A number if all conditions are true, else 0.
   struct Factor {
     double number = 1;
     SmallVector<Value> conditions;
   };
   static std::pair<Factor, Value> splitFactor(Value value);
-  /// Adds to the leaves what `root` is made of; of `scores` one may be the
-  /// score.
+  /// Adds the leaves that `root` is computed from; one of them may be the score
+  /// in `scores`.
   void findLeaves(Value root, bool isOfScores,
                   llvm::SmallDenseSet<Value> &seen);
-  /// A tensor of what is made of each element.
+  /// A tensor of the values computed from each element.
   Value mapElements(OpBuilder &b, Value tensor, Type made,
                     function_ref<Value(OpBuilder &, Value)> body);
   Value clearRows(AttentionOp op);
-  /// Where in the result the features of values are.
+  /// The dimensions of the values' features in the result.
   int64_t getValuePlace() {
     return *product.out().getResultPosition(
         getAffineDimExpr(valueLoop, product.op.getContext()));
@@ -124,7 +124,7 @@ private:
   bool nanIsZero = false;
   /// Whether means of no keys are zero.
   bool noneIsZero = false;
-  SmallVector<Value> leaves; // but for the score
+  SmallVector<Value> leaves; // except the score
   Product scores;
   unsigned keyOperand = 0;
   /// For each loop of the scores, the product's loop or zero.

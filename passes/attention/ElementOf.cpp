@@ -5,42 +5,17 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops that are looked through for one element; what is beyond is a leaf.
-static constexpr size_t kMaxOps = 64;
 
 ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)
     : numDims(numDims), mergesUnits(mergesUnits), b(context) {
   b.setInsertionPointToEnd(&block);
   for (unsigned dim = 0; dim < numDims; ++dim)
     block.addArgument(b.getIndexType(), b.getUnknownLoc());
-}
-
-static constexpr OperationEquivalence::Flags kIgnored =
-    OperationEquivalence::IgnoreLocations |
-    OperationEquivalence::IgnoreDiscardableAttrs;
-
-unsigned ElementsOf::ByComputation::getHashValue(const Operation *op) {
-  return OperationEquivalence::computeHash(
-      const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-      OperationEquivalence::ignoreHashValue, kIgnored);
-}
-
-bool ElementsOf::ByComputation::isEqual(const Operation *a,
-                                        const Operation *b) {
-  if (a == b)
-    return true;
-  auto isKey = [](const Operation *op) {
-    return op != getEmptyKey() && op != getTombstoneKey();
-  };
-  return isKey(a) && isKey(b) &&
-         OperationEquivalence::isEquivalentTo(
-             const_cast<Operation *>(a), const_cast<Operation *>(b), kIgnored);
 }
 
 Operation *ElementsOf::unify(Operation *op) {
@@ -73,7 +48,7 @@ static bool isDimOrZero(AffineExpr expr) {
 }
 
 /// A tensor of one element that a body reads, as random numbers read their
-/// seed; null if the op is none that does.
+/// seed; null if the op reads no such tensor.
 static Value getScalarRead(Operation *op) {
   auto extract = dyn_cast<tensor::ExtractOp>(op);
   if (!extract || !extract.getTensor().getType().hasStaticShape() ||
@@ -96,69 +71,25 @@ bool mlir::dist::isLeader(OpOperand &use) {
   return isa<FollowOp>(use.getOwner()) && use.getOperandNumber() == 1;
 }
 
-/// Whether the op's results hang on its operands alone. It may check them.
-static bool hangsOnOperands(Operation *op) {
-  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
-      getEffectsRecursively(op);
-  return effects && llvm::all_of(*effects, [](const auto &effect) {
-           return isa<MemoryEffects::Write>(effect.getEffect());
-         });
-}
-
-namespace {
-/// Compares how values are computed.
-class Comparison {
-public:
-  bool areSame(Value a, Value b) {
-    a = stripBarriers(a);
-    b = stripBarriers(b);
-    if (a == b || same.contains({a, b}))
-      return true;
-    auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
-    if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber() ||
-        ofA.getOwner()->getName() != ofB.getOwner()->getName() ||
-        numOps == kMaxOps || !hangsOnOperands(ofA.getOwner()))
-      return false;
-    ++numOps;
-    DenseMap<Value, Value> inside; // of the ops' bodies
-    if (!OperationEquivalence::isEquivalentTo(
-            ofA.getOwner(), ofB.getOwner(),
-            [&](Value x, Value y) {
-              return success(inside.lookup(x) == y || areSame(x, y));
-            },
-            [&](Value x, Value y) { inside[x] = y; }, kIgnored))
-      return false;
-    same.insert({a, b});
-    return true;
-  }
-
-private:
-  static constexpr unsigned kMaxOps = 64;
-  unsigned numOps = 0;
-  DenseSet<std::pair<Value, Value>> same;
-};
-} // namespace
-
-/// How many ops in depth a sketch is of.
-static constexpr unsigned kSketched = 3;
-
-/// Equal for values that are the same, by the ops next to them: what layers
-/// compute alike of different weights is mostly told apart by that.
+/// A hash that is equal for equal values, from the ops next to them: this
+/// mostly distinguishes equal computations of layers with different weights.
 static size_t sketch(Value value, unsigned depth) {
   value = stripBarriers(value);
   Operation *op = value.getDefiningOp();
   if (!op)
     return llvm::hash_value(value.getAsOpaquePointer());
-  size_t operands = 0; // in any order, for ops that commute
-  if (depth > 0)
-    for (Value operand : op->getOperands())
-      operands += sketch(operand, depth - 1);
-  return llvm::hash_combine(op->getName(), op->hashProperties(),
-                            op->getNumOperands(),
-                            cast<OpResult>(value).getResultNumber(), operands);
+  auto read = [&](Value operand) {
+    return llvm::hash_code(depth > 0 ? sketch(operand, depth - 1) : 0);
+  };
+  return llvm::hash_combine(OperationEquivalence::computeHash(
+                                op, read, OperationEquivalence::ignoreHashValue,
+                                ByComputation::kIgnored),
+                            cast<OpResult>(value).getResultNumber());
 }
 
-bool mlir::dist::isSame(Value a, Value b) { return Comparison().areSame(a, b); }
+bool mlir::dist::isSame(Value a, Value b) {
+  return areComputedAlike(a, b, stripBarriers);
+}
 
 /// Whether the body computes scalars of elements.
 static bool hasPlainBody(linalg::LinalgOp op) {
@@ -242,8 +173,8 @@ Value ElementsOf::get(Value tensor, AffineMap map) {
   auto it = known.find(key);
   if (it != known.end())
     return it->second;
-  Value scalar = ops.size() < kMaxOps ? build(tensor, map) : Value();
-  size_t own = scalar ? 0 : sketch(tensor, kSketched);
+  Value scalar = ops.size() < kMostElementOps ? build(tensor, map) : Value();
+  size_t own = scalar ? 0 : sketch(tensor, kSketchDepth);
   for (auto it = leaves.begin(); !scalar && it != leaves.end(); ++it) {
     const Leaf &leaf = it->second;
     if (leaf.tensor.getType() == tensor.getType() &&
@@ -341,7 +272,7 @@ Value ElementsOf::getAdded(linalg::LinalgOp op, ArrayRef<AffineExpr> loops) {
       ->getResult(0);
 }
 
-/// The body at `loops`, but for ops that combine it with what was there.
+/// The body at `loops`, without ops that combine it with the old value.
 IRMapping ElementsOf::cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
                                 ArrayRef<Operation *> except) {
   IRMapping mapping;

@@ -1,13 +1,14 @@
-//===- ElementOf.h - What an element of a tensor is made of -----*- C++ -*-===//
+//===- ElementOf.h - The expression of one element --------------*- C++ -*-===//
 //
-// One element of a tensor as scalars: the bodies of the elementwise ops that it
-// is computed by, put together, down to elements of tensors that are not.
+// One element of a tensor as a scalar expression: the bodies of the elementwise
+// ops that compute it, composed, down to elements of other tensors.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_PASSES_ATTENTION_ELEMENTOF_H
 #define DIST_PASSES_ATTENTION_ELEMENTOF_H
 
+#include "dialects/dist/Utils/ByComputation.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -15,37 +16,37 @@
 
 namespace mlir::dist {
 
-/// Elements at places that hang on some dimensions. Scalars that are computed
-/// alike of the same are one value, also where a tensor is computed again.
+/// Elements at positions that depend on some dimensions. Equal computations of
+/// the same values are one value, also if a tensor is recomputed.
 class ElementsOf {
 public:
-  /// An element of a tensor that nothing elementwise has made.
+  /// An element of a tensor that no elementwise op computes.
   struct Leaf {
     Value tensor;
-    /// From the dimensions to its place; dimensions and zeros.
+    /// From the dimensions to its position; dimensions and zeros.
     AffineMap map;
   };
 
-  /// With `mergesUnits` places along dimensions of one element do not tell
-  /// elements apart.
+  /// With `mergesUnits`, positions along dimensions of one element do not
+  /// distinguish elements.
   ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits = false);
 
   /// The element of `tensor` at `map`, whose results are dimensions and zeros.
   Value get(Value tensor, AffineMap map);
 
-  /// What a reduction adds to its result, or compares with it, at `loops`:
-  /// `term` of its body. Null if that is not of scalars.
+  /// The value that a reduction adds to its result, or compares with it, at
+  /// `loops`: `term` of its body. Null if it is not computed from scalars.
   Value getTerm(linalg::LinalgOp op, ArrayRef<AffineExpr> loops, Value term);
-  /// What a sum adds to its result at `loops`, which is 0 where a condition
-  /// leaves it out. Null if the op is no sum of scalars.
+  /// The value that a sum adds to its result at `loops`, or 0 if a condition
+  /// excludes it. Null if the op is not a sum of scalars.
   Value getAdded(linalg::LinalgOp op, ArrayRef<AffineExpr> loops);
 
-  /// The leaf that a value of get() is; null if it is none.
+  /// The leaf of a value that get() returned; null if it is not a leaf.
   const Leaf *getLeaf(Value scalar) const;
-  /// Where the leaf of this tensor is, if there is just one.
+  /// The position of the leaf of this tensor, if there is just one.
   std::optional<AffineMap> findLeaf(Value tensor) const;
   unsigned getNumDims() const { return numDims; }
-  /// The index of a dimension, which elements may be made of.
+  /// The index of a dimension, which elements may depend on.
   Value getIndex(unsigned dim) { return block.getArgument(dim); }
   /// The ops that were looked through.
   ArrayRef<Operation *> getOps() const { return ops; }
@@ -53,8 +54,8 @@ public:
 private:
   Value build(Value tensor, AffineMap map);
   Value buildElementwise(linalg::LinalgOp op, unsigned result, AffineMap map);
-  /// The op, which was just made; or one that is there and computes the same,
-  /// in its place.
+  /// The op, which was just created; or an existing op that computes the same,
+  /// which replaces it.
   Operation *unify(Operation *op);
   IRMapping cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
                       ArrayRef<Operation *> except = {});
@@ -65,30 +66,25 @@ private:
   OpBuilder b;
   DenseMap<std::pair<Value, AffineMap>, Value> known;
   DenseMap<Value, Leaf> leaves;
-  /// Of each leaf, what those that are the same have in common.
+  /// For each leaf, a key that equal leaves share.
   DenseMap<Value, size_t> sketches;
   SmallVector<Operation *> ops;
-  /// Ops are equal if they compute the same.
-  struct ByComputation : llvm::DenseMapInfo<Operation *> {
-    static unsigned getHashValue(const Operation *op);
-    static bool isEqual(const Operation *a, const Operation *b);
-  };
   DenseSet<Operation *, ByComputation> scalarOps;
 };
 
-/// What a value is, without the barriers that computing it again stands behind
-/// (--dist-recompute), and the wishes where it is to lie (dist.follow).
+/// A value without the barriers of recomputation (--dist-recompute), and
+/// without placement preferences (dist.follow).
 Value stripBarriers(Value value);
-/// Whether a use only says where another value is to lie.
+/// Whether a use only states the placement of another value.
 bool isLeader(OpOperand &use);
 
-/// Whether two values are one, or computed alike of the same values: what
-/// backward reads of forward may be computed again. Not where that takes more
-/// than a few ops to tell.
+/// Whether two values are one, or equal computations of the same values, since
+/// backward may recompute values of forward. False if more than a few ops must
+/// be compared.
 bool isSame(Value a, Value b);
 
-/// The map with the place of an element before a reshape that only adds or
-/// drops dimensions of size 1, given that of it after; null for others.
+/// The map of an element's position before a reshape that only adds or drops
+/// dimensions of size 1, from its position after it; null for other reshapes.
 AffineMap mapThroughUnitReshape(Operation *reshape, AffineMap map);
 
 } // namespace mlir::dist

@@ -1,42 +1,12 @@
 //===- FormAttention.cpp - The op in the place of what it is --------------===//
 
 #include "passes/attention/FormAttention.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "passes/attention/AdjointMatch.h"
 #include "passes/loops/JointTurn.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-DenseSet<Operation *> mlir::dist::eraseDead(ArrayRef<Operation *> ops) {
-  DenseSet<Operation *> erased;
-  llvm::SmallSetVector<Operation *, 16> chain(ops.begin(), ops.end());
-  while (!chain.empty()) {
-    Operation *done = chain.pop_back_val();
-    if (!isOpTriviallyDead(done))
-      continue;
-    for (Value operand : done->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        chain.insert(maker);
-    erased.insert(done);
-    done->erase();
-  }
-  return erased;
-}
-
-/// Erases an op, and what was made for it alone.
-static void eraseWith(AttentionOp op, DenseSet<Operation *> &erased) {
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  used.insert_range(op->getOperands());
-  SmallVector<Operation *> makers;
-  for (Value value : used)
-    if (Operation *maker = value.getDefiningOp())
-      makers.push_back(maker);
-  op.erase();
-  erased.insert_range(eraseDead(makers));
-}
 
 namespace {
 class AttentionForming {
@@ -94,7 +64,7 @@ int64_t AttentionForming::form(Block &block, bool onlyWithAdjoints) {
       }
       AttentionOp made = attention.write(/*forAdjoint=*/hasAdjoint);
       if (failed(accept(made, attention))) {
-        eraseWith(made, erased);
+        erased.insert_range(eraseDead(made.getOperation()));
         break;
       }
       SmallVector<Operation *> replaced = {op};

@@ -1,7 +1,7 @@
 //===- FormAttention.h - Softmax between contractions -----------*- C++ -*-===//
 //
-// Recognises attention by what is computed, whatever the ops are called that an
-// export wrote it with, and makes dist.attention of it.
+// Recognizes attention from its computation, whatever ops an export uses, and
+// replaces it by dist.attention.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,26 +17,22 @@ class AttentionMatch;
 using AcceptAttention =
     function_ref<LogicalResult(AttentionOp, AttentionMatch &)>;
 
-/// Whether attention is formed whose weights are read to compute gradients, or
-/// only where a loop goes back through another.
+/// Whether attention is formed if gradients read its weights: never, always, or
+/// only if the adjoint is in another loop.
 enum class WithAdjoints { No, Yes, OnlyAcrossLoops };
 
-/// Makes dist.attention of every attention with at least `minScores` scores
-/// that `accept` agrees to, and returns how many there were. `accept` may give
-/// the op attributes, and is told what it was made of. `adjoints`: also of
-/// those whose weights are read by their adjoint, which becomes
-/// dist.attention_adjoint, or only of those in loops. `withFactors`: also of
-/// those whose weights are dropped, or multiplied by a number.
-/// Where a loop goes back through another, their turns are one block then:
-/// `beforeParting` may change what its adjoints read, for a turn keeps that.
+/// Replaces every attention with at least `minScores` scores that `accept`
+/// accepts by dist.attention, and returns their number. `accept` may set
+/// attributes of the op, and gets what it was formed from. `adjoints`: also if
+/// their adjoint reads the weights; it becomes dist.attention_adjoint. Or only
+/// for those in loops. `withFactors`: also if weights are dropped, or
+/// multiplied by a number. If the adjoint is in another loop, the iterations of
+/// both are one block meanwhile. `beforeParting` may change what adjoints read,
+/// since each iteration keeps that.
 int64_t formAttentions(ModuleOp module, int64_t minScores,
                        WithAdjoints adjoints, bool withFactors,
                        AcceptAttention accept,
                        function_ref<void(Block &)> beforeParting = nullptr);
-
-/// Erases what nobody needs any more of what these ops are made of; what that
-/// was.
-DenseSet<Operation *> eraseDead(ArrayRef<Operation *> ops);
 
 } // namespace mlir::dist
 

@@ -255,7 +255,7 @@ std::vector<bool> Finder::findSeenBlocks(int64_t blocks) {
   return seen;
 }
 
-/// What a value is, where it is a constant; else null.
+/// The value, if it is a constant; else null.
 static Attribute getConstant(Value value) {
   Attribute constant;
   matchPattern(value, m_Constant(&constant));

@@ -7,7 +7,7 @@
 
 namespace mlir::dist {
 
-/// What a loop of a contraction c += a * b runs over.
+/// The kind of a loop of a contraction c += a * b.
 enum class LoopKind { Batch, M, N, K };
 
 /// A contraction on a zero fill, of f32 or f64.
@@ -17,7 +17,7 @@ struct Product {
   SmallVector<AffineMap> maps;
 
   AffineMap out() const { return maps[2]; }
-  /// The only loop of the kind; -1 if there is none, or several.
+  /// The only loop of the kind; -1 if there is no such loop, or several.
   int onlyLoop(LoopKind kind) const {
     return llvm::count(kinds, kind) == 1
                ? llvm::find(kinds, kind) - kinds.begin()
@@ -27,7 +27,7 @@ struct Product {
 
 FailureOr<Product> matchProduct(linalg::LinalgOp op);
 
-/// The scalar that the tensor is filled with; null if it is no fill.
+/// The scalar that the tensor is filled with; null if it is not a fill.
 Value getFilled(Value tensor);
 
 } // namespace mlir::dist

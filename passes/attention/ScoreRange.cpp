@@ -126,9 +126,8 @@ static FloatRange multiply(FloatRange x, FloatRange y) {
           *std::max_element(products, products + 4), false};
 }
 
-/// A range rounded to a type that is narrower than f32; of f16 its ends are
-/// soon infinite. What rounding to f32 changes is less than what comparisons
-/// allow.
+/// A range rounded to a type that is narrower than f32; for f16 its ends are
+/// soon infinite. Rounding to f32 changes less than comparisons tolerate.
 static FloatRange round(FloatRange range, Type type) {
   if (range.isNan || (!type.isBF16() && !type.isF16()))
     return range;

@@ -1,8 +1,8 @@
-//===- ScoreRange.h - How large scores can be -------------------*- C++ -*-===//
+//===- ScoreRange.h - Ranges of scores --------------------------*- C++ -*-===//
 //
 // Interval arithmetic (Moore, "Interval Analysis", 1966) over the body of an
-// attention: which x are possible for some queries and keys. Masks that hang on
-// places alone show there, in whatever way they are written.
+// attention: the possible x for some queries and keys. It reveals masks that
+// depend only on positions, however they are written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,27 +20,27 @@ struct FloatRange {
   bool isNan;
 };
 
-/// Scores are taken to be at most so large; programs test that they are where
-/// results hang on it.
+/// The assumed largest score. Programs test it if results depend on it.
 inline constexpr double kLargestScore = 1e30;
-/// What is no larger has no weight beside an x that is larger than it by a unit
-/// in the last place.
+/// An x that is at most this number has no weight beside an x that is larger by
+/// a unit in the last place.
 inline constexpr double kNegligibleScore = -1e37;
 
-/// The same of the scores of an op: the largest f16 where its body rounds to
-/// that, as what is infinite then takes part in more than a mask leaves.
+/// The same for the scores of an op. It is the largest f16 if the body rounds
+/// to f16, since infinities then occur in more than masks.
 double getLargestScore(AttentionLikeOpInterface op);
 
 /// What is known of a tile.
 struct ScoreFacts {
   FloatRange x;
-  /// Of the body's conditions, in their order: what they always are.
+  /// Of the body's conditions, in their order: their value, if it is always the
+  /// same.
   SmallVector<std::optional<bool>> conditions;
 };
 
 /// What is known of the elements of a further operand.
 struct ExtraRange {
-  /// Of floats; anything else has `integers`.
+  /// For floats; other types have `integers`.
   std::optional<FloatRange> floats;
   std::optional<ConstantIntRanges> integers;
 };
@@ -48,25 +48,25 @@ struct ExtraRange {
 /// An integer from outside of the body.
 using KnownInteger = std::pair<Value, int64_t>;
 
-/// Of queries and keys with indices in these closed intervals. Of elements of
-/// further operands nothing is known but what `extras` says of the first ones;
-/// integers from outside of the body are what is computed of `known`.
+/// For queries and keys with indices in these closed intervals. Elements of
+/// further operands are unknown, except for the first ones, as in `extras`.
+/// Integers from outside of the body are computed from `known`.
 ScoreFacts getScoreFacts(AttentionLikeOpInterface op,
                          std::pair<int64_t, int64_t> queries,
                          std::pair<int64_t, int64_t> keys,
                          ArrayRef<ExtraRange> extras = {},
                          ArrayRef<KnownInteger> known = {});
 
-/// The ops that make what a region of an attention yields with that number, in
-/// their order.
+/// The ops that compute the value that a region of an attention yields with
+/// that number, in their order.
 SmallVector<Operation *> getMakers(Region &region, unsigned yielded = 0);
 
-/// The conditions that the x of an attention hangs on: ops with an i1.
+/// The conditions that the x of an attention depends on: ops with an i1.
 SmallVector<Value> getConditions(AttentionLikeOpInterface op);
 
-/// Whether for an x nothing of which comes back nothing comes back for its
-/// score, whatever that is, nor is anything added to totals. `areExtrasSmall`:
-/// where no element of further operands in the type of scores is larger than
+/// Whether a cotangent of x that is zero gives a zero cotangent of the score,
+/// whatever the score, and adds nothing to totals. `areExtrasSmall`: if no
+/// element of further operands of the type of scores is larger than
 /// kLargestScore.
 bool isZeroOfZero(AttentionAdjointOp op, bool areExtrasSmall = false);
 

@@ -160,7 +160,7 @@ double CostModel::getSeconds(Traffic traffic, ArrayRef<AxisRefAttr> refs,
   bool isExchange = traffic == Traffic::Exchange;
   bool isBroadcast = traffic == Traffic::Broadcast;
   double rounds = isAllReduce ? 2 : 1;
-  // Of the whole tensor, or of what a rank has for others and itself.
+  // Bytes of the whole tensor, or of a rank's data for others and itself.
   double whole = isBroadcast ? sent : sent / rounds * p / (p - 1);
   double ring = 0, tree = 0, transfer = 0;
   for (size_t level = 0; level < links.size(); ++level) {

@@ -11,52 +11,52 @@
 
 namespace mlir::dist {
 
-/// Seconds for what one rank does, on a machine whose devices are the mesh's in
-/// row-major order: rank i of the mesh is the machine's device i.
+/// Estimates of seconds for the work of one rank. The machine's devices are the
+/// mesh's in row-major order: rank i of the mesh is device i of the machine.
 class CostModel {
 public:
   CostModel(const Machine &machine, MeshOp mesh)
       : CostModel(machine, mesh ? mesh.getAxes() : ArrayRef<MeshAxisAttr>()) {}
   CostModel(const Machine &machine, ArrayRef<MeshAxisAttr> axes);
 
-  /// Of the arithmetic, or of moving the bytes in and out of memory, whichever
-  /// is longer; what a kernel costs at least is left out.
+  /// The longer of the arithmetic and of moving bytes to and from memory. The
+  /// minimum cost of a kernel is not included.
   double getComputeSeconds(const Work &work) const;
   double getOpSeconds() const { return machine.opSeconds; }
   double getStartSeconds() const { return machine.startSeconds; }
   double getSlowdown() const { return machine.slowdown; }
-  /// Whether the machine file says how fast products of `type` are; else the
-  /// slowest type's figure is taken.
+  /// Whether the machine file has a figure for products of `type`. Otherwise
+  /// the slowest type's is taken.
   bool knows(Type type) const;
 
-  /// How the bytes of a collective travel.
+  /// The algorithm of a collective.
   enum class Traffic {
-    /// all_gather, reduce_scatter: a ring, calls + steps + the most that any
-    /// level sends over its bandwidth. A group that spans n blocks of a level
-    /// crosses between them n - 1 times, and sends there what is left after the
-    /// levels inside have divided it.
+    /// all_gather, reduce_scatter: a ring: calls + steps + the largest
+    /// quotient, over the levels, of bytes and bandwidth. A group that spans n
+    /// blocks of a level crosses between them n - 1 times. The levels inside
+    /// have divided the bytes that it sends there.
     Ring,
-    /// all_reduce: twice that, or a tree's steps where these are fewer (NCCL,
+    /// all_reduce: twice that, or a tree's steps if these are fewer (NCCL,
     /// src/graph/tuning.cc, has the same formulas).
     AllReduce,
     /// all_to_all, gather_rows, reduce_rows: all messages at once; each level
-    /// carries those that cross it. (Of rows the most that there can be.)
+    /// carries those that cross it. (The number of rows is an upper bound.)
     Exchange,
     /// permutes, send_recv, halo_exchange: one message over the outermost level
     /// that the group spans.
     Message,
-    /// broadcast: all of it over each level, in steps as a ring has.
+    /// broadcast: all of it over each level, in steps as in a ring.
     Broadcast
   };
-  /// Of a collective over `axes` of which a rank sends so many bytes, as
-  /// getBytesSentPerRank says, and the group that takes longest.
+  /// For a collective over `axes` in which a rank sends so many bytes, as in
+  /// getBytesSentPerRank. The slowest group counts.
   double getSeconds(Traffic traffic, ArrayRef<AxisRefAttr> axes,
                     double bytesSent) const;
   double getSeconds(CollectiveOpInterface collective) const;
 
 private:
-  /// How many blocks of each level below a group touches: of the devices
-  /// themselves, then of each link's blocks; the largest over the groups.
+  /// How many blocks of each level below a group spans: first the devices, then
+  /// each link's blocks; the largest number over the groups.
   const std::vector<double> &getSpans(ArrayRef<AxisRefAttr> axes) const;
 
   const Machine &machine;
@@ -65,7 +65,7 @@ private:
   mutable std::map<std::vector<const void *>, std::vector<double>> spans;
 };
 
-/// Emits an error where the mesh has more devices than the machine.
+/// Emits an error if the mesh has more devices than the machine.
 LogicalResult checkDevices(const Machine &machine, MeshOp mesh);
 
 } // namespace mlir::dist

@@ -19,77 +19,74 @@
 
 namespace mlir::dist {
 
-/// What connects the devices of a block: NVLink those of a node, InfiniBand
-/// nodes. Devices are numbered, and a block has `devices` of them that follow
-/// each other.
+/// The links between the devices of a block: NVLink within a node, InfiniBand
+/// between nodes. Devices are numbered; a block has `devices` consecutive ones.
 struct MachineLink {
   std::string name;
   int64_t devices = 1;
-  /// What one device sends a second while all do.
+  /// Bytes that one device sends in a second while all do.
   double bytesPerSecond = 0;
-  /// From one device to the next, however few the bytes.
+  /// From one device to the next, for any number of bytes.
   double stepSeconds = 0;
 };
 
 struct Machine {
   std::string name;
-  /// Operations a second of large products, by element type ("bf16"); a
-  /// multiplication and an addition are 2.
+  /// Operations per second of large products, by element type ("bf16"). A
+  /// multiplication and an addition are two operations.
   std::map<std::string, double> flopsPerSecond;
-  /// Scalar operations a second of loop nests that are no products.
+  /// Scalar operations per second of loop nests that are not products.
   double scalarOpsPerSecond = 0;
-  /// Of the device's memory, read and written together.
+  /// Bytes per second of the device's memory, read and written together.
   double bytesPerSecond = 0;
-  /// The same of the first so many bytes of each kernel, which caches hold; 0
-  /// where that makes no difference.
+  /// The same for the first so many bytes of each kernel, which fit caches; 0
+  /// if there is no difference.
   int64_t cacheBytes = 0;
   double cacheBytesPerSecond = 0;
   int64_t memoryBytes = 0;
-  /// What every kernel and library call costs at least.
+  /// The minimum cost of a kernel or library call.
   double opSeconds = 0;
-  /// What every collective costs, beside its steps.
+  /// The cost of a collective, in addition to its steps.
   double callSeconds = 0;
-  /// What starting a collective beside computation, and waiting for it, takes
-  /// from computation.
+  /// The computation time that starting a collective beside computation, and
+  /// waiting for it, costs.
   double startSeconds = 0;
-  /// By how much computation is slower beside a transfer of `links`; 0.1 for
-  /// 10%.
+  /// The slowdown of computation beside a transfer of `links`; 0.1 for 10%.
   double slowdown = 0;
-  /// From the innermost outwards: each block is made of whole blocks of the
+  /// From the innermost outwards: each block consists of whole blocks of the
   /// level before.
   std::vector<MachineLink> links;
 
-  /// Devices that there are.
+  /// Number of devices.
   int64_t getDevices() const {
     return links.empty() ? 1 : links.back().devices;
   }
 
-  /// In place of its links, one that joins all devices and takes `latency` +
-  /// bytes / `bandwidth` (0 for no limit) for what a rank sends in a
-  /// collective; what calls cost and links carry without it stays the least and
-  /// the most. A byte takes as much from computation as it did, so that
-  /// computation is slower for longer, and less so, where links are slower.
+  /// Replaces the links by one link that joins all devices. It takes `latency`
+  /// + bytes / `bandwidth` (0 for no limit) for the bytes that a rank sends in
+  /// a collective. The machine's cost of calls stays a lower bound, and its
+  /// bandwidth an upper bound. A byte slows computation as much as before: on
+  /// slower links, computation is slowed for longer, and by less.
   void setLink(double latency, double bandwidth);
 
-  /// What nothing is known of: each collective takes 20 us, and what a device
-  /// sends at 1 GB/s, whichever devices it is between. It has no other figures.
+  /// The unknown machine: each collective takes 20 us plus the bytes that a
+  /// device sends at 1 GB/s, between any devices. It has no other figures.
   static Machine getUnknown();
 
-  /// Reads a machine file (docs/machines.md). Emits errors with line and column
-  /// of `file`.
+  /// Reads a machine file (docs/internals/machines.md). Emits errors with line
+  /// and column of `file`.
   static FailureOr<Machine> parse(StringRef text, StringRef file,
                                   MLIRContext *context);
-  /// `name` is that of a preset, or of a file (*.json).
+  /// `name` is a preset, or a file (*.json).
   static FailureOr<Machine> load(StringRef name, MLIRContext *context);
 };
 
-/// The machine of this name or file, with `link`
-/// ("latency=20us,bandwidth=1GB/s") in place of its links if it is not empty.
-/// `pass` is what asks, for errors.
+/// The machine of this name or file. If `link` ("latency=20us,bandwidth=1GB/s")
+/// is not empty, it replaces the links. `pass` is named in errors.
 FailureOr<Machine> loadMachine(Location loc, StringRef pass, StringRef name,
                                StringRef link);
 
-/// A machine that is known by name: its file, as text.
+/// The file of a machine that is known by name, as text.
 struct MachinePreset {
   std::string name, text;
 };

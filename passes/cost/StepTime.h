@@ -1,8 +1,8 @@
-//===- StepTime.h - How long ops and regions take ---------------*- C++ -*-===//
+//===- StepTime.h - Time of ops and regions ---------------------*- C++ -*-===//
 //
-// The time line of a rank at level 3 or 4: one core, and a link along each axis
-// of the mesh that carries one transfer at a time. A collective without a
-// stream is done where it stands; one with a stream goes on beside computation
+// The time line of a rank at level 3 or 4: one core, and one link along each
+// axis of the mesh, which carries one transfer at a time. A collective without
+// a stream is synchronous. A collective with a stream runs beside computation
 // until the first op that uses its result.
 //
 //===----------------------------------------------------------------------===//
@@ -17,19 +17,19 @@
 
 namespace mlir::dist {
 
-/// Seconds of one kind of work.
+/// Seconds by kind of work.
 struct SimulatedTime {
   /// Contractions.
   double products = 0;
-  /// Everything else that computes or moves data.
+  /// All other ops that compute or move data.
   double memory = 0;
   /// Starting kernels, library calls, and collectives on streams.
   double starts = 0;
-  /// What transfers take from computation that runs beside them.
+  /// The slowdown of computation by transfers beside it.
   double slowed = 0;
-  /// Collectives, as long as nothing is computed beside them.
+  /// Collectives while nothing is computed beside them.
   double communication = 0;
-  /// Collectives beside computation; no part of the total.
+  /// Collectives beside computation; not part of the total.
   double hidden = 0;
 
   double getCompute() const { return products + memory + starts + slowed; }
@@ -51,26 +51,26 @@ public:
 
   struct Cost {
     SimulatedTime time;
-    /// Of the communication that nothing hides, by the axes it is over.
+    /// Seconds of communication that nothing hides, by axes.
     llvm::MapVector<Attribute, double> byAxes;
 
     void add(const Cost &other, double times);
   };
-  /// An op of a region, from when to when; of a transfer on a stream, the time
+  /// Start and end of an op of a region. For a transfer on a stream: the time
   /// on the links.
   struct Event {
     Operation *op;
     double start, seconds;
   };
 
-  /// Of one op: loops and calls with what is in them. Of a collective, on links
-  /// that nothing else uses.
+  /// The time of one op: loops and calls include the ops in them. For a
+  /// collective: on links that nothing else uses.
   Cost getCost(Operation *op);
-  /// Of one run of a region.
+  /// The time of one run of a region.
   Cost getCost(Region &region, std::vector<Event> *events = nullptr);
 
   const CostModel &getModel() const { return model; }
-  /// What was met, and for which there is no figure.
+  /// What the program needs and the machine has no figure for.
   llvm::SetVector<Type> unknownTypes;
   bool hasUnknownLoop = false;
 

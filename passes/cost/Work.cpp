@@ -51,7 +51,7 @@ int64_t mlir::dist::countFlops(Operation *op) {
   return flops;
 }
 
-static bool isContraction(Operation *op) {
+bool mlir::dist::isContraction(Operation *op) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   return iface && op->getNumOperands() > 1 &&
          iface.getShardingRule().isContraction;
@@ -80,8 +80,8 @@ Value mlir::dist::getViewSource(Operation *op) {
   return {};
 }
 
-/// Whether what is put together is computed where it will lie: each part by an
-/// op that may be told where, and for nothing else that is put together.
+/// Whether the operands of a concatenation are computed in place: each by an op
+/// that can write to a given destination, and for no other concatenation.
 static bool isJoinedInPlace(Operation *op) {
   if (!isa<tensor::ConcatOp>(op))
     return false;

@@ -1,10 +1,10 @@
 //===- ControlAdjoints.cpp - Adjoints of loops and branches ---------------===//
 //
-// A loop runs backward: from the last round to the first, each turns the
-// cotangents of what it hands on into those of what it got, and adds to those
-// of what all rounds read. What a round computed and its adjoint needs is kept
-// in a tensor with a leading dimension of rounds. A branch goes back the way it
-// came.
+// A loop runs backward, from the last iteration to the first. Each iteration
+// turns the cotangents of the values that it yields into those of the values
+// that it gets, and adds to those of values from outside. Values of forward
+// that the adjoint needs are kept in tensors with a leading dimension of
+// iterations. A branch takes the same way back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +71,7 @@ private:
   int64_t rounds = 0;
   /// Numbers of what the loop carries and varies.
   SmallVector<unsigned> carried;
-  /// What varies and all rounds read.
+  /// Differentiable values from outside the loop that all iterations read.
   SmallVector<Value> reads;
   Adjoints within;
   scf::ForOp backward;

@@ -18,28 +18,29 @@ struct GradientRequest {
   StringRef function;
   /// Name of the result that is differentiated; empty: the only one of floats.
   StringRef result;
-  /// Name of the input that gives the result's cotangent; empty: it is 1.
+  /// Name of the input that is the result's cotangent; empty: it is 1.
   StringRef cotangent;
   /// Globs of the names of parameters and inputs; empty: all parameters of
   /// floats.
   ArrayRef<std::string> wrt;
-  /// Whether an argument that was chosen may be; says why not. May be null.
+  /// Checks whether a chosen argument may be differentiated; else emits an
+  /// error. May be null.
   llvm::function_ref<LogicalResult(unsigned)> accept = nullptr;
-  /// What messages call the option that it comes from.
+  /// The name of the option in messages.
   StringRef option = "wrt=";
 };
 
-/// The function of that name; empty: the entry function. An error where there
-/// is none; null for an entry that is no func.func.
+/// The function of that name; empty: the entry function. An error if there is
+/// no such function; null for an entry that is not a func.func.
 FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name);
 
-/// Adds to the function a result for each argument that is asked for: its
-/// gradient, called `NAME.grad`. The numbers of these arguments, in the order
-/// of the results.
+/// Adds a result to the function for each chosen argument: its gradient, called
+/// `NAME.grad`. Returns the numbers of these arguments, in the order of the
+/// results.
 FailureOr<SmallVector<unsigned>> differentiate(ModuleOp module,
                                                const GradientRequest &request);
 
-/// Gives ops of the dialects that are known their adjoints.
+/// Registers the adjoints of ops of known dialects.
 void registerAdjoints(DialectRegistry &registry);
 
 } // namespace mlir::dist

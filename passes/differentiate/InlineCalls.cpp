@@ -4,11 +4,10 @@
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "passes/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-static constexpr int64_t kMostAdded = int64_t(1) << 18;
 
 namespace {
 /// A call, and the one it came from; -1 for one of the function itself.
@@ -62,11 +61,11 @@ LogicalResult Inlining::inlineCall(size_t number, func::FuncOp callee) {
   if (size == 0)
     callee.walk([&](Operation *) { ++size; });
   added += size;
-  if (added > kMostAdded)
+  if (added > kMostInlinedOps)
     return call.emitOpError("to @")
            << callee.getName() << " is one too many: differentiation puts what "
-           << "is called in the place of each call, of at most " << kMostAdded
-           << " ops in all";
+           << "is called in the place of each call, of at most "
+           << kMostInlinedOps << " ops in all";
   OpBuilder b(call);
   IRMapping mapping;
   for (auto [argument, operand] :

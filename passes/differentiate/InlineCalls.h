@@ -1,4 +1,4 @@
-//===- InlineCalls.h - Calls become what they call --------------*- C++ -*-===//
+//===- InlineCalls.h - Inlines calls ----------------------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_DIFFERENTIATE_INLINECALLS_H
 #define DIST_PASSES_DIFFERENTIATE_INLINECALLS_H
@@ -7,11 +7,11 @@
 
 namespace mlir::dist {
 
-/// Puts what they call in the place of the calls in `function`, also within
-/// loops and branches, until none is left of a function with a body of one
-/// block. What a callee asks of its arguments' and results' placement becomes
-/// constraints. Fails after an error where functions call themselves, or where
-/// more than 2^18 ops would be added, as many as lowering takes.
+/// Inlines the calls in `function`, also in loops and branches, until no call
+/// of a function with a body of one block is left. Placements of a callee's
+/// arguments and results become constraints. Fails after an error if functions
+/// call themselves, or if more than 2^18 ops would be added, the limit of the
+/// lowering.
 LogicalResult inlineCalls(func::FuncOp function);
 
 } // namespace mlir::dist

@@ -1,12 +1,13 @@
 //===- LinalgAccumulators.cpp - Adjoints of reductions --------------------===//
-// What a result accumulates by additions reaches all iterations alike; of a
-// maximum or minimum those get a share that attain it: of a window, and where
-// its place is found as well, the first one, else all the same (PyTorch's
-// max_pool, max and amax). Of a product each factor gets the product of the
-// others. Of what is overwritten the last one counts.
+// The cotangent of a sum reaches all iterations alike. That of a maximum or
+// minimum reaches those that attain it. In a window, and if its position is
+// found as well, it is the first one; else all get the same share (PyTorch's
+// max_pool, max and amax). In a product, each factor gets the product of the
+// others. If a value is overwritten, the last one counts.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/differentiate/LinalgAdjoint.h"
 
@@ -124,7 +125,7 @@ LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Step step) {
       return mapElements(
           b, loc, {whole, init->get(), result},
           getElementTypeOrSelf(result.getType()),
-          [&](OpBuilder &b, ValueRange args) -> Value {
+          [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
             Value same = arith::CmpFOp::create(
                 b, loc, arith::CmpFPredicate::OEQ, args[1], args[2]);
             Value zero = createConstantLike(b, loc, args[0], 0);
@@ -161,12 +162,7 @@ LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Step step) {
     Type element = getElementTypeOrSelf(result.getType());
     Value one = createConstantLike(scalar, loc, cotangent, 1);
     Value counted = arith::SelectOp::create(scalar, loc, attains, one, zero);
-    Value count = reduce(
-        counted, map, result, element,
-        [&](OpBuilder &b, Value left, Value right) -> Value {
-          return arith::AddFOp::create(b, loc, left, right);
-        },
-        b.getFloatAttr(element, 0));
+    Value count = sumUp(counted, map, result, element);
     share =
         arith::DivFOp::create(scalar, loc, cotangent, addSource({count, map}));
   }
@@ -194,7 +190,7 @@ LogicalResult LinalgAdjoint::seedReplaced(OpResult result, Step step) {
   Value passed = adjoints.lookup(result);
   Value kept = mapElements(
       b, loc, {passed, places}, getElementTypeOrSelf(passed.getType()),
-      [&](OpBuilder &b, ValueRange args) -> Value {
+      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
         Value none = arith::ConstantIntOp::create(b, loc, -1, 64);
         Value stays = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                             args[1], none);
@@ -217,12 +213,7 @@ void LinalgAdjoint::seedProduct(OpResult result, Value factor) {
                                        factor, zero);
   Value counted = arith::SelectOp::create(scalar, loc, isZero, one, zero);
   Value taken = arith::SelectOp::create(scalar, loc, isZero, one, factor);
-  Value zeros = reduce(
-      counted, map, result, element,
-      [&](OpBuilder &b, Value left, Value right) -> Value {
-        return arith::AddFOp::create(b, loc, left, right);
-      },
-      b.getFloatAttr(element, 0));
+  Value zeros = sumUp(counted, map, result, element);
   Value product = reduce(
       taken, map, result, element,
       [&](OpBuilder &b, Value left, Value right) -> Value {
@@ -244,12 +235,12 @@ void LinalgAdjoint::seedProduct(OpResult result, Value factor) {
   if (adjoints.isActive(init))
     adjoints.add(b, loc, init,
                  mapElements(b, loc, {zeros, product, cotangent}, element,
-                             [&](OpBuilder &b, ValueRange args) {
+                             [&](OpBuilder &b, Location, ValueRange args) {
                                return where(b, args[0], 0, args[1], args[2]);
                              }));
   Value begun =
       mapElements(b, loc, {cotangent, init}, element,
-                  [&](OpBuilder &b, ValueRange args) -> Value {
+                  [](OpBuilder &b, Location loc, ValueRange args) -> Value {
                     return arith::MulFOp::create(b, loc, args[0], args[1]);
                   });
   Value all = addSource({product, map}), number = addSource({zeros, map}),

@@ -11,7 +11,7 @@ namespace mlir::dist {
 /// Whether a tensor is the widened elements of another.
 bool isWidened(Value tensor);
 
-/// What the new body reads: a value of the program, and how loops index it.
+/// An operand of the new body: a value of the program, and how loops index it.
 struct Source {
   Value value;
   AffineMap map;
@@ -39,13 +39,13 @@ private:
     return scalar;
   }
 
-  /// What a result is made of: of what it was so far and `value`.
+  /// How a result is updated from its old value and `value`.
   struct Step {
     enum Kind {
       Other,
       Sum,     ///< plus `value`, if `condition` holds
       Extreme, ///< the larger, or the smaller
-      First,   ///< the same, of which the first place is found as well
+      First,   ///< the same, and its first position is found as well
       Replace, ///< `value`, if `condition` holds
       Product, ///< times `value`
     } kind = Other;
@@ -67,12 +67,13 @@ private:
   bool readsOuts(Value value);
   Value findPlace(Value condition, OpResult result, bool isLast);
   Value createLocation(OpBuilder &b);
-  /// The ops of the body that `value` is made by, in order, and the sources.
+  /// The ops of the body that compute `value`, in order, and the sources.
   void findSlice(Value value, SmallVectorImpl<Operation *> &ops,
                  llvm::SmallBitVector &used);
   Value reduce(Value scalar, AffineMap outMap, Value like, Type element,
                function_ref<Value(OpBuilder &, Value, Value)> combine,
                TypedAttr neutral);
+  Value sumUp(Value scalar, AffineMap outMap, Value like, Type element);
   Value contract(Value scalar, AffineMap outMap, Value like, Type element);
   Value getNarrow(Value tensor);
   void contribute(OpOperand &operand, Value derivative);
@@ -88,11 +89,11 @@ private:
   Block block;
   SmallVector<Source> sources;
   SmallVector<unsigned> reductionLoops;
-  /// What the body reads of tensors that vary, at places it computes.
+  /// Elements of tensors that vary which the body reads at computed positions.
   SmallVector<tensor::ExtractOp> reads;
-  /// By what has widened them: tensors as they were before.
+  /// Original tensors, by their widened form.
   llvm::SmallDenseMap<Operation *, Value, 2> narrowed;
-  /// The number of this iteration, where it was asked for.
+  /// The number of this iteration, if it was needed.
   Value here;
   Adjoints scalars;
 };

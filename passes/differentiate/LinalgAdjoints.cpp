@@ -1,14 +1,16 @@
 //===- LinalgAdjoints.cpp - The adjoint of every linalg op ----------------===//
 //
 // One rule: the body is differentiated as scalar code, and the contribution to
-// an operand is one linalg.generic over the same loops. Its inputs are what the
-// derivative uses and the cotangents, its output map is the operand's, and
-// loops that this lacks, or has within a window, are summed. What the body
-// reads at places that it computes gets its derivatives added there.
+// an operand is one linalg.generic over the same loops. Its inputs are the
+// operands of the derivative and the cotangents; its output map is the
+// operand's. Loops that this map lacks, or has within a window, are summed.
+// Tensors that the body reads at computed positions get their derivatives added
+// there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -20,24 +22,6 @@ using namespace mlir::dist;
 
 Value mlir::dist::createZeros(OpBuilder &b, Location loc, Value like) {
   return createConstantLike(b, loc, like, 0);
-}
-
-Value mlir::dist::mapElements(
-    OpBuilder &b, Location loc, ValueRange inputs, Type element,
-    function_ref<Value(OpBuilder &, ValueRange)> function) {
-  auto type = cast<RankedTensorType>(inputs.front().getType());
-  SmallVector<AffineMap> maps(inputs.size() + 1,
-                              b.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, inputs.front()), element);
-  return linalg::GenericOp::create(
-             b, loc, empty.getType(), inputs, empty, maps, loops,
-             [&](OpBuilder &b, Location loc, ValueRange args) {
-               linalg::YieldOp::create(b, loc, function(b, args.drop_back()));
-             })
-      .getResult(0);
 }
 
 /// Which of the loops are dimensions of a tensor by themselves.
@@ -70,8 +54,8 @@ void LinalgAdjoint::findSlice(Value value, SmallVectorImpl<Operation *> &ops,
       ops.push_back(&nested);
 }
 
-/// The op that makes a tensor, in loops over its elements, of which it widens
-/// each at the end: what follows it is left out.
+/// The op that computes a tensor in loops over its elements and widens each at
+/// the end; the ops behind the widening are left out.
 static linalg::GenericOp getWidener(Value tensor) {
   while (auto follow = tensor.getDefiningOp<FollowOp>())
     tensor = follow.getOperand();
@@ -148,8 +132,8 @@ Value LinalgAdjoint::reduce(
     covered |= own;
   }
 
-  // Sums read what was widened as it was before: of a product's factors both
-  // are of the type then that libraries multiply.
+  // Sums read the tensor before it was widened: then both factors of a product
+  // have the type that libraries multiply.
   bool isWritten = outMap.isPermutation();
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
@@ -198,6 +182,16 @@ Value LinalgAdjoint::reduce(
   return linalg::GenericOp::create(b, loc, init.getType(), inputs, init, maps,
                                    loops, makeBody)
       .getResult(0);
+}
+
+Value LinalgAdjoint::sumUp(Value scalar, AffineMap outMap, Value like,
+                           Type element) {
+  return reduce(
+      scalar, outMap, like, element,
+      [&](OpBuilder &b, Value left, Value right) {
+        return createSum(b, loc, left, right);
+      },
+      b.getFloatAttr(element, 0));
 }
 
 /// A sum of products is a contraction, which has names of its own for what
@@ -259,16 +253,12 @@ void LinalgAdjoint::contribute(OpOperand &operand, Value derivative) {
       OpBuilder scalar = atEnd();
       sum = arith::ExtFOp::create(scalar, loc, sumType, sum);
     }
-    made = reduce(
-        sum, map, value, sumType,
-        [&](OpBuilder &b, Value left, Value right) -> Value {
-          return arith::AddFOp::create(b, loc, left, right);
-        },
-        b.getFloatAttr(sumType, 0));
+    made = sumUp(sum, map, value, sumType);
   }
   if (sumType != element) {
     made = mapElements(
-        b, loc, made, element, [&](OpBuilder &b, ValueRange args) -> Value {
+        b, loc, made, element,
+        [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
           return arith::TruncFOp::create(b, loc, element, args[0]);
         });
   }
@@ -301,14 +291,11 @@ LogicalResult LinalgAdjoint::contributeRead(tensor::ExtractOp read) {
     return success();
   Value table = read.getTensor();
   Type element = getElementTypeOrSelf(table.getType());
-  auto sumOf = [&](OpBuilder &b, Value left, Value right) -> Value {
-    return arith::AddFOp::create(b, loc, left, right);
-  };
   unsigned loops = op.getNumLoops();
   if (read.getIndices().empty()) {
     adjoints.add(b, loc, table,
-                 reduce(derivative, AffineMap::get(loops, 0, b.getContext()),
-                        table, element, sumOf, b.getFloatAttr(element, 0)));
+                 sumUp(derivative, AffineMap::get(loops, 0, b.getContext()),
+                       table, element));
     return success();
   }
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
@@ -319,8 +306,7 @@ LogicalResult LinalgAdjoint::contributeRead(tensor::ExtractOp read) {
   // Over all loops: what is added, and where.
   AffineMap all = b.getMultiDimIdentityMap(loops);
   Value like = tensor::EmptyOp::create(b, loc, ranges, element);
-  Value rows =
-      reduce(derivative, all, like, element, sumOf, b.getFloatAttr(element, 0));
+  Value rows = sumUp(derivative, all, like, element);
   SmallVector<int64_t> shape(ranges);
   shape.push_back(1);
   SmallVector<ReassociationIndices> groups;

@@ -22,20 +22,15 @@ void registerControlAdjoints(DialectRegistry &registry);
 LogicalResult addLinalgAdjoints(linalg::LinalgOp op, OpBuilder &builder,
                                 Adjoints &adjoints);
 
-/// Adds to the cotangent of `x` what `y`, its softmax along dimension `row`,
-/// contributes.
+/// Adds the contribution of `y`, the softmax of `x` along dimension `row`, to
+/// the cotangent of `x`.
 void addSoftmaxAdjoint(OpBuilder &builder, Location loc, Value x, Value y,
                        unsigned row, Adjoints &adjoints);
 
 /// The same if `op` is the last part of a softmax, the quotient of exponentials
-/// and their sums along a dimension; false if it is something else.
+/// and their sums along a dimension. False for other ops.
 bool addSoftmaxAdjoint(linalg::LinalgOp op, OpBuilder &builder,
                        Adjoints &adjoints);
-
-/// A linalg op on tensors of one shape, element by element.
-Value mapElements(OpBuilder &builder, Location loc, ValueRange inputs,
-                  Type element,
-                  function_ref<Value(OpBuilder &, ValueRange)> function);
 
 /// A tensor of zeros of the type and sizes of `like`.
 Value createZeros(OpBuilder &builder, Location loc, Value like);

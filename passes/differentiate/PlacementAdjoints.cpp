@@ -1,8 +1,8 @@
 //===- PlacementAdjoints.cpp - Adjoints of what a schedule wrote ----------===//
 //
-// A placement is no computation: cotangents pass as they are. What is asked of
-// a value is asked of its cotangent as well; a sync is not, for where the
-// cotangent has to be communicated follows from the ops on both sides.
+// Placements compute nothing, so cotangents pass unchanged. A constraint on a
+// value also applies to its cotangent. A sync does not: the ops on both sides
+// decide where the cotangent is communicated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ struct SyncModel : DifferentiableOpInterface::ExternalModel<SyncModel, SyncOp> {
       made.setMode(SyncMode::FwdPost);
       cotangent = made.getResult();
     }
-    // It lies as the value did before.
+    // It is placed as the value was before.
     if (adjoints.isActive(sync.getOperand()))
       cotangent =
           FollowOp::create(b, op->getLoc(), cotangent.getType(), cotangent,

@@ -1,9 +1,9 @@
 //===- ScalarAdjoints.cpp - Derivatives of arith and math -----------------===//
 //
-// Of scalars, as in the bodies of linalg ops, and of tensors element by
-// element. Where a function has a corner, its derivative there is PyTorch's:
-// that of max(x, y) at x = y is shared by both if both vary, and zero if the
-// other is fixed (relu), that of |x| at 0 is 0, that of rounding is 0.
+// Adjoints of scalars, as in the bodies of linalg ops, and of tensors element
+// by element. At points without a derivative, PyTorch's is taken: max(x, y) at
+// x = y gives half to each if both vary, and zero if the other is fixed (relu).
+// |x| at 0, and rounding, have the derivative 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,7 +149,7 @@ static void derive(arith::TruncFOp op, Rule r) {
 static void derive(math::PowFOp op, Rule r) {
   Value x = op.getLhs(), y = op.getRhs();
   r.add(x, [&] {
-    // Where y is 0 the power is 1, also of 0, whose y - 1 th power is none.
+    // If y is 0 the power is 1, also of 0, which has no power y - 1.
     Value slope =
         r.times(y, r.call<math::PowFOp>({x, r.minus(y, r.number(1))}));
     return r.choose(r.is(arith::CmpFPredicate::OEQ, y, r.number(0)),

@@ -9,14 +9,15 @@
 // parts. Op by op, their adjoints read x and the numerators again and make
 // eight tensors of the size of y, most of them for the largest x.
 //
-// A row of which a mask leaves nothing is no number. Exports of attention put 0
-// in its place: nothing comes back through it then, as with PyTorch's, where
-// the formula, of y, would make NaN of it and of all parameters. Where y is
-// used as it is, too, it stays NaN.
+// A row that a mask excludes completely is NaN. Exports of attention replace it
+// by 0. Then its cotangent is zero, as in PyTorch; the formula with y would
+// make NaN of it and of all parameters. If y is also used without that
+// replacement, it stays NaN.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -113,8 +114,6 @@ void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
   auto type = cast<RankedTensorType>(y.getType());
   AffineMap all = b.getMultiDimIdentityMap(type.getRank());
   AffineMap rows = all.dropResult(row);
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, y);
   Value like = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
   sizes.erase(sizes.begin() + row);
@@ -122,7 +121,8 @@ void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
       arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
   Value empty = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
   Value sums = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
-  auto reduced = loops;
+  SmallVector<utils::IteratorType> reduced(type.getRank(),
+                                           utils::IteratorType::parallel);
   reduced[row] = utils::IteratorType::reduction;
   sums = linalg::GenericOp::create(
              b, loc, sums.getType(), ValueRange{cotangent, y}, sums,
@@ -133,10 +133,9 @@ void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
                linalg::YieldOp::create(b, loc, sum);
              })
              .getResult(0);
-  auto made = linalg::GenericOp::create(
-      b, loc, type, ValueRange{cotangent, y, sums}, like,
-      ArrayRef<AffineMap>{all, all, rows, all}, loops,
-      [&](OpBuilder &b, Location loc, ValueRange args) {
+  auto made = createParallelLoops(
+      b, loc, {cotangent, y, sums}, {all, all, rows}, like,
+      [&](OpBuilder &b, Location loc, ValueRange args) -> SmallVector<Value> {
         Value less = arith::SubFOp::create(b, loc, args[0], args[2]);
         Value product = arith::MulFOp::create(b, loc, args[1], less);
         if (isGuarded) {
@@ -144,7 +143,7 @@ void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
                                               args[1], args[1]);
           product = arith::SelectOp::create(b, loc, isNan, zero, product);
         }
-        linalg::YieldOp::create(b, loc, product);
+        return {product};
       });
   adjoints.add(b, loc, x, made.getResult(0));
 }
@@ -209,7 +208,7 @@ bool mlir::dist::addSoftmaxAdjoint(linalg::LinalgOp op, OpBuilder &b,
       getSummedDim(op.getDpsInputOperand(sums.getArgNumber())->get(), powers);
   if (!row || !getOperand(op, sums, row))
     return false;
-  // The numerators, and what they are made of.
+  // The numerators, and the values that they are computed from.
   linalg::LinalgOp numerator = getMap(powers);
   if (!numerator)
     return false;

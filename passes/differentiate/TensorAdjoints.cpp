@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -152,7 +153,7 @@ static Value sumUp(OpBuilder &b, Location loc, Value value) {
   return tensor::ExtractOp::create(b, loc, sum, ValueRange());
 }
 
-/// The number that pads gets the sum of what lies around.
+/// The padding number gets the sum of the cotangents of the padding.
 static LogicalResult derive(Context<tensor::PadOp> c) {
   tensor::PadOp op = c.op;
   Value source = op.getSource();
@@ -272,7 +273,7 @@ static LogicalResult derive(Context<tensor::FromElementsOp> c) {
   return success();
 }
 
-/// One element: zeros but for its place.
+/// One element: zeros except at its position.
 static LogicalResult derive(Context<tensor::ExtractOp> c) {
   Value source = c.op.getTensor();
   auto insert = [&](Value number, Value into) -> Value {

@@ -1,22 +1,23 @@
 //===- GraphHalos.cpp - Only rows that indices name are exchanged ---------===//
 //
-// dist.graph_halo: of a table that is sharded over devices, and looked up by
-// indices that are as well, placement has gathered all rows, and scattered sums
-// of all rows. Here each device asks for the rows that its indices name, and
-// sends its sums to who has their rows: the halo of a part of a graph (as in
-// Wang et al., "Deep Graph Library", 2019, and Zheng et al., "DistDGL", 2020).
+// dist.graph_halo: placement has gathered all rows of a sharded table that is
+// looked up by sharded indices, and has scattered sums of all rows. Here each
+// device asks for the rows that its indices name, and sends its sums to the
+// owners of the rows: the halo of a part of a graph. (As in Wang et al., "Deep
+// Graph Library", 2019, and Zheng et al., "DistDGL", 2020.)
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/graphs/Passes.h"
 #include "passes/rings/DeviceBlocks.h"
 #include "passes/schedule/names/ModuleNotes.h"
@@ -34,7 +35,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a dist.graph_halo says of a module.
+/// A dist.graph_halo of a module.
 struct GraphHalo {
   const NamedAttribute *note;
   ArrayAttr axes;
@@ -48,7 +49,8 @@ struct GraphHalo {
 /// Rows that a lookup names, of which placement gathers all.
 struct RowGather {
   tensor::GatherOp lookup;
-  /// What is gathered, by what of it the lookup's table is made.
+  /// The gathered value, by the value derived from it that is the lookup's
+  /// table.
   SmallVector<AllGatherOp, 1> wholes;
   GraphHalo halo;
 };
@@ -113,9 +115,6 @@ std::optional<GraphHalo> GraphHalos::find(Operation *op) {
 // What there is
 //===----------------------------------------------------------------------===//
 
-/// Ops between a lookup's table and what is gathered, at most.
-static constexpr unsigned kMostOps = 64;
-
 /// The gathers over `axes` that a table is made of.
 static SmallVector<AllGatherOp, 1> findGathers(Value table, ArrayAttr axes) {
   SmallVector<AllGatherOp, 1> gathers;
@@ -125,7 +124,7 @@ static SmallVector<AllGatherOp, 1> findGathers(Value table, ArrayAttr axes) {
       makers.insert(maker);
   };
   add(table);
-  for (unsigned i = 0; i < makers.size() && i < kMostOps; ++i) {
+  for (unsigned i = 0; i < makers.size() && i < kMostOpsToGather; ++i) {
     auto gather = dyn_cast<AllGatherOp>(makers[i]);
     if (gather && gather.getAxes() == axes)
       gathers.push_back(gather);
@@ -182,7 +181,7 @@ static bool isAddition(Operation *op) {
          llvm::is_contained(add.getOperands(), body.getArgument(1));
 }
 
-/// Whether `value` is made of sums by index along `dim` alone, each of which
+/// Whether `value` is computed only by sums by index along `dim`, each of which
 /// begins with zero or with another one.
 bool GraphHalos::isSum(Value value, int64_t dim, RowSum &found) {
   Operation *maker = value.getDefiningOp();
@@ -316,24 +315,6 @@ static void setScopes(Operation *begin, Operation *end, Operation *like) {
       op->setAttr(kScopeAttr, scope);
 }
 
-/// Erases what made `value`, as far as nobody reads it any more.
-static void eraseUnread(Value value) {
-  llvm::SetVector<Operation *> makers;
-  if (Operation *maker = value.getDefiningOp())
-    makers.insert(maker);
-  while (!makers.empty()) {
-    Operation *op = makers.pop_back_val();
-    // An all_gather stays, for whoever asks whether it is read.
-    if (!isOpTriviallyDead(op) || isa<AllGatherOp>(op))
-      continue;
-    SmallVector<Value> operands(op->getOperands());
-    op->erase();
-    for (Value operand : operands)
-      if (Operation *maker = operand.getDefiningOp())
-        makers.insert(maker);
-  }
-}
-
 /// Asks for the rows, if the table is made row by row of what is gathered.
 bool GraphHalos::write(const RowGather &gather) {
   tensor::GatherOp lookup = gather.lookup;
@@ -455,14 +436,13 @@ LogicalResult GraphHalos::run() {
       used.insert(gather.halo.note);
     else
       gather.wholes.clear(); // they are read
-  // Only now: what is known of values is known by where they lie.
-  for (const RowGather &gather : gathers)
-    if (!gather.wholes.empty()) {
-      tensor::GatherOp lookup = gather.lookup;
-      Value source = lookup.getSource();
-      lookup.erase();
-      eraseUnread(source);
-    }
+  // Only now: the analyses know values by their addresses.
+  for (RowGather &gather : gathers)
+    if (!gather.wholes.empty())
+      // An all_gather stays, for whoever asks whether it is read.
+      eraseDead(gather.lookup.getOperation(), [](Operation *op) {
+        return isOpTriviallyDead(op) && !isa<AllGatherOp>(op);
+      });
   for (const RowSum &sum : sums) {
     used.insert(sum.halo.note);
     write(sum);

@@ -6,12 +6,17 @@
 include "mlir/Pass/PassBase.td"
 
 def GraphHalosPass : Pass<"dist-graph-halos", "ModuleOp"> {
-  let summary = "Only rows that indices name are exchanged: level 3";
+  let summary = "Exchanges only the rows that indices name: level 3";
   let description = [{
-    In modules that `dist.graph_halo` names, a `tensor.gather` of rows that were
-    gathered over the directive's axes becomes `dist.gather_rows` of the device's own
-    block, and a `dist.scatter_add` whose sums are then scattered over these axes
-    becomes `dist.reduce_rows`, forward and backward.
+    Needs a program of level 3 whose mesh op notes the `dist.graph_halo`
+    directives. In the modules that they name:
+
+    - a `tensor.gather` of rows that were gathered over the directive's axes
+      becomes `dist.gather_rows` of the device's own block;
+    - a `dist.scatter_add` whose sums are then scattered over these axes becomes
+      `dist.reduce_rows`.
+
+    Both apply to forward and backward.
 
     ```mlir
     %all = dist.all_gather %x dim 0 over "gp" : tensor<12x8xf32> -> tensor<24x8xf32>     // before
@@ -21,8 +26,8 @@ def GraphHalosPass : Pass<"dist-graph-halos", "ModuleOp"> {
     %rows = dist.gather_rows %x[%src] dim 0 over "gp" : …                                // after
     %y = dist.reduce_rows %m[%dst] dim 0 over "gp" : …
     ```
-    A module of which no lookup is like this is an error, at the directive, and so is
-    one whose rows are all gathered for something else as well.
+    Two things are an error, at the directive: a module without such a lookup, and
+    a module whose rows are all gathered for something else as well.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -3,14 +3,11 @@
 #include "passes/halos/DeviceLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/verify/Uniformity.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// What an index is made of by additions and multiplications; a chain that is
-/// longer is taken to be no line.
-static constexpr unsigned kMostSteps = 16;
 
 DeviceLine::DeviceLine(ModuleOp module, const MeshLayout &layout,
                        ArrayAttr axesAttr)
@@ -34,16 +31,16 @@ bool DeviceLine::isEquallySpaced(int64_t size) const {
   return dist::isEquallySpaced(layout, axes, size);
 }
 
-std::optional<DeviceLine::Steps> DeviceLine::getSteps(Value index,
-                                                      unsigned depth) const {
-  Steps none(axes.size(), 0);
+std::optional<DeviceLine::AxisStrides>
+DeviceLine::getSteps(Value index, unsigned depth) const {
+  AxisStrides none(axes.size(), 0);
   if (isUniform(index) || matchPattern(index, m_Constant()))
     return none;
   Operation *op = index.getDefiningOp();
-  if (!op || depth == kMostSteps)
+  if (!op || depth == kMostLineSteps)
     return std::nullopt;
   if (auto coordinate = dyn_cast<AxisIndexOp>(op)) {
-    Steps steps = none;
+    AxisStrides steps = none;
     int64_t step = 1;
     for (AxisRefAttr ref : llvm::reverse(getAxisRefs(coordinate.getAxes()))) {
       auto place = llvm::find(axes, ref);
@@ -55,9 +52,9 @@ std::optional<DeviceLine::Steps> DeviceLine::getSteps(Value index,
     }
     return steps;
   }
-  auto combine = [&](int64_t sign) -> std::optional<Steps> {
-    std::optional<Steps> a = getSteps(op->getOperand(0), depth + 1),
-                         b = getSteps(op->getOperand(1), depth + 1);
+  auto combine = [&](int64_t sign) -> std::optional<AxisStrides> {
+    std::optional<AxisStrides> a = getSteps(op->getOperand(0), depth + 1),
+                               b = getSteps(op->getOperand(1), depth + 1);
     if (!a || !b)
       return std::nullopt;
     for (auto [x, y] : llvm::zip_equal(*a, *b))
@@ -72,7 +69,7 @@ std::optional<DeviceLine::Steps> DeviceLine::getSteps(Value index,
     for (int factor : {0, 1})
       if (APInt number;
           matchPattern(op->getOperand(factor), m_ConstantInt(&number))) {
-        std::optional<Steps> steps =
+        std::optional<AxisStrides> steps =
             getSteps(op->getOperand(1 - factor), depth + 1);
         if (steps)
           for (int64_t &step : *steps)
@@ -83,7 +80,7 @@ std::optional<DeviceLine::Steps> DeviceLine::getSteps(Value index,
 }
 
 std::optional<int64_t> DeviceLine::getStep(Value index) const {
-  std::optional<Steps> steps = getSteps(index, 0);
+  std::optional<AxisStrides> steps = getSteps(index, 0);
   if (!steps || steps->empty())
     return std::nullopt;
   int64_t step = steps->back(), expected = step;

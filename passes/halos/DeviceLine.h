@@ -1,4 +1,4 @@
-//===- DeviceLine.h - What differs along a line of devices ------*- C++ -*-===//
+//===- DeviceLine.h - Values along a line of devices ------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_HALOS_DEVICELINE_H
 #define DIST_PASSES_HALOS_DEVICELINE_H
@@ -9,28 +9,30 @@
 
 namespace mlir::dist {
 
-/// The devices along the axes of an exchange, in a module of level 3: what all
-/// of them agree on, and by how much an index grows from one to the next.
+/// The devices along the axes of an exchange, in a module of level 3. Tells
+/// which values are equal on all of them, and how indices grow from one device
+/// to the next.
 class DeviceLine {
 public:
   DeviceLine(ModuleOp module, const MeshLayout &layout, ArrayAttr axes);
 
   ArrayAttr getAxes() const { return axesAttr; }
   int64_t getDevices() const { return devices; }
-  /// Whether devices along the line see the same; of values of the module as it
-  /// was.
+  /// Whether a value is equal on the devices of the line. Only for values of
+  /// the module as it was.
   bool isUniform(Value value) const { return uniform.contains(value); }
-  /// The step of an index that is linear in the device's place on the line.
+  /// The difference between neighbours of an index that is linear in the
+  /// device's position on the line.
   std::optional<int64_t> getStep(Value index) const;
   /// Whether blocks of a dimension of `size` rows begin equally far apart.
   bool isEquallySpaced(int64_t size) const;
-  /// Whether one of `others` is, or is a part of, one of the line's axes.
+  /// Whether one of `others` is one of the line's axes, or a part of one.
   bool isCrossedBy(ArrayRef<AxisRefAttr> others) const;
 
 private:
-  /// Steps along each axis.
-  using Steps = SmallVector<int64_t, 2>;
-  std::optional<Steps> getSteps(Value index, unsigned depth) const;
+  /// AxisStrides along each axis.
+  using AxisStrides = SmallVector<int64_t, 2>;
+  std::optional<AxisStrides> getSteps(Value index, unsigned depth) const;
 
   ArrayAttr axesAttr;
   const MeshLayout &layout;

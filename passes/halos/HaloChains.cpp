@@ -5,14 +5,12 @@
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/bounds/Bounds.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops between two exchanges; a layer has about ten.
-static constexpr unsigned kMostOps = 512;
 
 HaloChains::HaloChains(Block &block, const DeviceLine &line, StepTimes *times)
     : block(block), times(times), devices(line.getDevices()) {
@@ -88,9 +86,9 @@ void HaloChains::trace(unsigned number, const DeviceLine &line) {
   while (!todo.empty()) {
     Rows rows = todo.pop_back_val();
     int64_t step = steps[rows];
-    if (seen.size() > kMostOps)
+    if (seen.size() > kMostChainOps)
       return refuse("there are too many ops in between");
-    // What is exchanged lies in blocks side by side.
+    // The exchanged value is in blocks side by side.
     auto exchanged = bySource.find(rows);
     if (exchanged != bySource.end() && rows != halo.getSource()) {
       if (step != getRowCount(rows))
@@ -211,8 +209,8 @@ double HaloChains::getHaloSeconds(HaloExchangeOp op, Widths widths) {
   return seconds;
 }
 
-/// Of writing what the boundary says: a kernel more, but where what makes the
-/// rows is a loop nest over them, into which it goes.
+/// The time of writing the boundary: one more kernel, unless a loop nest
+/// computes the rows, which can include it.
 double HaloChains::getMaskSeconds(ChainedHalo &halo, int64_t rows) {
   if (halo.op.getBoundaryKind() == BoundaryKind::None)
     return 0;
@@ -243,9 +241,9 @@ double HaloChains::getSecondsMore(unsigned number, Widths widths) {
 
 /// What an exchange that is joined leaves behind: slices, masks and copies.
 static constexpr int kJoinedOps = 4;
-/// Of a few rows more a library may take more than their share, by blocks that
-/// are not full: convnext by rows (0.1 ms a step, 5 us and 1 GB/s) was foreseen
-/// to gain 2 us by shares, and lost 8.
+/// A library may need more than a proportional time for a few more rows,
+/// because of blocks that are not full. For convnext by rows (0.1 ms a step, 5
+/// us and 1 GB/s), the proportional estimate was a gain of 2 us, and it lost 8.
 static constexpr double kDoubt = 2;
 
 double HaloChains::getJoinedSeconds(unsigned number, Widths wider) {

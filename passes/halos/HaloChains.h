@@ -1,10 +1,12 @@
-//===- HaloChains.h - Exchanges that follow each other ----------*- C++ -*-===//
+//===- HaloChains.h - Consecutive halo exchanges ----------------*- C++ -*-===//
 //
-// An exchange may be joined with those before it, whose rows its own are made
-// of row by row or in windows: these bring more rows, and what is in between is
-// computed of more. A chain is a set of exchanges that hang together so, in
-// levels: those of a level are made of rows of the one before, and perhaps of
-// others. What may be joined are levels that follow each other (HaloGroup.h).
+// An exchange may be joined with exchanges before it, if its operand's rows are
+// computed from theirs row by row or in windows. These then bring more rows,
+// and the ops in between compute more rows.
+//
+// A chain is a set of exchanges that are connected in this way, in levels. The
+// rows of a level are computed from those of the level before, and perhaps from
+// others. Consecutive levels may be joined (HaloGroup.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,23 +15,23 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/cost/StepTime.h"
-#include "passes/halos/WideRows.h"
+#include "passes/halos/HaloWideningWriter.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::dist {
 
-/// An exchange that one device takes part in once.
+/// One exchange of a block.
 struct ChainedHalo {
   HaloExchangeOp op;
-  /// In its block.
+  /// Its position in the block.
   int64_t position;
-  /// From 1 on; 0 for what cannot even bring more rows.
+  /// From 1 on; 0 if it cannot even bring more rows.
   unsigned level = 1;
-  /// Which one it is in; none where it stands alone.
+  /// The chain that it is in; empty if it stands alone.
   std::optional<unsigned> chain = {};
-  /// Those that bring the rows that its own are made of.
+  /// The exchanges that bring the rows that its operand is computed from.
   SmallVector<unsigned, 2> parents = {};
-  /// Why it is not joined with any before it, or "".
+  /// Why it is not joined with an earlier exchange, or "".
   std::string why = {};
 
   Rows getSource() { return {op.getOperand(), op.getDim()}; }
@@ -43,13 +45,13 @@ struct ChainedHalo {
 /// The exchanges of a block along one line of devices.
 class HaloChains {
 public:
-  /// `times` may be null where nothing is asked about time.
+  /// `times` may be null if no times are needed.
   HaloChains(Block &block, const DeviceLine &line, StepTimes *times);
 
   SmallVector<ChainedHalo> halos;
 
-  /// What takes rows apart that had been merged with other dimensions, where
-  /// chains end.
+  /// The ops at the ends of chains that split rows that were merged with other
+  /// dimensions.
   ArrayRef<tensor::ExpandShapeOp> getMerged() const {
     return merged.getArrayRef();
   }
@@ -58,41 +60,41 @@ public:
   /// By number, in the order of the block.
   ArrayRef<unsigned> getChain(unsigned chain) const { return chains[chain]; }
   unsigned countLevels(unsigned chain) const { return levels[chain].size(); }
-  /// Of one level, from 1 on.
+  /// The exchanges of one level, from 1 on.
   ArrayRef<unsigned> getLevel(unsigned chain, unsigned level) const {
     return levels[chain][level - 1];
   }
 
-  /// The exchange whose result's rows these are, if they are one's.
+  /// The exchange whose result has these rows, if any.
   std::optional<unsigned> findExchange(Rows rows) const;
-  /// Those that exchange the rows, and could bring more of them.
+  /// The exchanges that bring the rows, and could bring more of them.
   ArrayRef<unsigned> getExchangesOf(Rows rows) const;
-  /// Null where a chain does not go on.
+  /// Null if the chain ends here.
   const RowOperands *findRule(Rows rows) const;
 
-  /// How an op's rows are made, that a chain goes through.
+  /// How an op that a chain goes through computes its rows.
   const RowOperands &getRule(Rows rows) const {
     return rules.find(rows)->second;
   }
-  /// Whether they are made of no others: fills, say.
+  /// Whether they depend on no other rows, as in a fill.
   bool isMadeOfNone(Rows rows) const {
     auto rule = rules.find(rows);
     return rule != rules.end() && rule->second.empty();
   }
   Operation *getOp(int64_t position) const { return ops[position]; }
   int64_t getPosition(Operation *op) const { return positions.lookup(op); }
-  /// Before the block, -1.
+  /// -1: before the block.
   int64_t findPosition(Operation *op) const {
     auto found = positions.find(op);
     return found == positions.end() ? -1 : found->second;
   }
 
-  /// Of an exchange as it is, or as wide as that.
+  /// The time of an exchange as it is, or of one as wide as that.
   int64_t getBytesSent(unsigned number, std::optional<Widths> widths = {});
   double getSeconds(unsigned number, std::optional<Widths> widths = {});
-  /// Seconds more, 0 where nothing was asked about time: of an exchange that
-  /// brings more rows; of one that is gone and whose result is `wider`, with
-  /// what fills in its ends; and of so many more rows of what an op makes.
+  /// Additional seconds; 0 if no times are needed. Three cases: an exchange
+  /// that brings more rows; one that is removed and whose result is `wider`,
+  /// with the fill of its ends; so many more rows of an op.
   double getSecondsMore(unsigned number, Widths widths);
   double getJoinedSeconds(unsigned number, Widths wider);
   double getComputeSeconds(Rows rows, Widths widths);
@@ -109,17 +111,17 @@ private:
   StepTimes *times;
   std::vector<Operation *> ops;
   llvm::DenseMap<Operation *, int64_t> positions;
-  /// Exchanges by what they exchange, and by their result.
+  /// Exchanges by operand, and by result.
   llvm::DenseMap<Rows, SmallVector<unsigned, 1>> bySource;
   llvm::DenseMap<Value, unsigned> byResult;
   llvm::DenseMap<Rows, RowOperands> rules;
   llvm::SmallSetVector<tensor::ExpandShapeOp, 4> merged;
-  /// By how much the first row moves from device to device.
+  /// How far the first row moves from device to device.
   llvm::DenseMap<Rows, int64_t> steps;
-  /// By number; and what of a chain is in each level.
+  /// By number; and the exchanges of each level of a chain.
   SmallVector<SmallVector<unsigned>> chains;
   SmallVector<SmallVector<SmallVector<unsigned, 1>>> levels;
-  /// What was asked before: of exchanges as they are, of a row.
+  /// Cached times of exchanges as they are, and of a row.
   llvm::DenseMap<unsigned, double> secondsApart;
   llvm::DenseMap<Rows, double> secondsOfRow;
   int64_t devices;

@@ -106,8 +106,8 @@ void HaloGroup::note(Rows rows) {
                                 : std::optional<Wanted>(known->second)});
 }
 
-/// In one walk all that reads rows has said how many before it is asked what
-/// these are made of.
+/// In one walk, all readers of rows are visited before the op that computes
+/// them.
 void HaloGroup::want(Rows rows, Widths widths, int64_t reader) {
   note(rows);
   auto [entry, isNew] = wanted.try_emplace(rows, Wanted{widths, reader});
@@ -205,7 +205,7 @@ void HaloGroup::compute(Rows rows, const Wanted &need) {
     isDead = true;
     return;
   }
-  // What is made of no rows is written where it is read.
+  // A value that depends on no rows is written where it is read.
   if (rule->empty())
     return;
   if (need.done)

@@ -1,11 +1,11 @@
-//===- HaloGroup.h - Levels of a chain that exchange once -------*- C++ -*-===//
+//===- HaloGroup.h - Levels that share one exchange -------------*- C++ -*-===//
 //
-// Where the exchanges of levels that follow each other are one, those of the
-// first level bring the rows of all. How many more rows of each value that
-// takes is found from the last ops to the first. When a level before is taken
-// in, the walk goes on where it ended, so that of groups with one last level
-// each costs what its first level has. What a group would be if it grew no more
-// is tried out from there, and undone.
+// If the exchanges of consecutive levels become one, those of the first level
+// bring the rows of all. The number of additional rows of each value is found
+// from the last ops to the first. When an earlier level is added, the walk
+// continues where it ended. So all groups with the same last level together
+// cost only one walk. The cost of a group that does not grow any more is found
+// from there, and undone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,20 +22,20 @@ namespace mlir::dist {
 /// of all.
 struct JoinedHalos {
   SmallVector<unsigned> heads, joined;
-  /// Rows that heads bring, in all; of those whose rows are read.
+  /// Rows that heads bring, in all, by the value whose rows are read.
   llvm::MapVector<unsigned, Widths> brought;
-  /// By how much wider the results of joined exchanges are.
+  /// How much wider the results of joined exchanges are.
   llvm::MapVector<unsigned, Widths> wider;
-  /// What is computed of more rows, last things first.
+  /// Ops that compute more rows, last ones first.
   llvm::MapVector<Rows, Widths> computed;
-  /// Rows that an exchange which is no part of this has brought.
+  /// Rows that an exchange outside of the group has brought.
   llvm::MapVector<Rows, unsigned> taken;
-  /// For rows of a head's operand that are read beside it: where first.
+  /// For rows of a head's operand that are read beside it: the first reader.
   llvm::SmallDenseMap<unsigned, int64_t> firstReads;
-  /// Seconds more than apart: of what is computed twice and of exchanges that
-  /// are gone, and of those that bring more.
+  /// Additional seconds, compared with separate exchanges: rows that are
+  /// computed twice, and exchanges that are removed or bring more rows.
   double seconds = 0, headSeconds = 0;
-  /// Bytes more than apart; rows of joined exchanges that two devices compute.
+  /// Additional bytes; rows of joined exchanges that two devices compute.
   int64_t bytes = 0, rowsTwice = 0;
 
   double getSeconds() const { return seconds + headSeconds; }
@@ -46,22 +46,22 @@ public:
   /// The last level alone.
   HaloGroup(HaloChains &chains, unsigned chain, unsigned last)
       : HaloGroup(chains, chain, last, last, /*mayGrow=*/true) {}
-  /// Levels `first` to `last`; none where that is not possible.
+  /// Levels `first` to `last`; empty if that is not possible.
   static std::optional<JoinedHalos> join(HaloChains &chains, unsigned chain,
                                          unsigned first, unsigned last);
 
-  /// Takes in the level before the first.
+  /// Adds the level before the first.
   void extend();
   /// Whether the levels can be one.
   bool isPossible() const;
-  /// Whether no larger group can be, either.
+  /// Whether no larger group is possible, either.
   bool isAtEnd() const { return isDead || isFarTooWide(); }
-  /// Whether what is known of the group holds only if it grows: an AsItIs says
-  /// what is so of it as it is.
+  /// Whether the costs are lower bounds that hold only if the group grows. An
+  /// AsItIs gives the costs without growing.
   bool isUncertain() const { return isUnknown; }
   const JoinedHalos &get() const { return out; }
 
-  /// While there is one, its group does not grow.
+  /// While an AsItIs exists, its group does not grow.
   class AsItIs;
 
 private:
@@ -71,7 +71,7 @@ private:
     Widths widths;
     int64_t firstRead;
     bool isQueued = false;
-    /// As many were seen to.
+    /// So many were visited.
     std::optional<Widths> done = {};
   };
   using Item = std::pair<int64_t, Rows>;
@@ -83,14 +83,15 @@ private:
 
   void want(Rows rows, Widths widths, int64_t reader);
   void queue(Rows rows, Wanted &need);
-  /// Before it is changed, so that this can be undone.
+  /// The state before a change, to undo it.
   void note(Rows rows);
   void joinLevel(unsigned level);
   void queueWaiting();
   void walk();
   void visit(Rows rows);
   void visitExchange(unsigned number, Rows rows, const Wanted &need);
-  /// Whether an exchange brings the rows, or may once the group has grown.
+  /// Whether an exchange brings the rows, or may do so once the group has
+  /// grown.
   bool visitSource(Rows rows, const Wanted &need);
   void compute(Rows rows, const Wanted &need);
   void bring(unsigned head, Widths widths);
@@ -105,14 +106,15 @@ private:
   JoinedHalos out;
   llvm::DenseMap<Rows, Wanted> wanted;
   std::priority_queue<Item, std::vector<Item>, IsBefore> todo;
-  /// What becomes of these hangs on the first level.
+  /// The treatment of these depends on the first level.
   llvm::SetVector<Rows> waiting;
-  /// Rows are made of what is no row, or of those of an exchange before the
-  /// group.
+  /// Rows are needed that are not computed from rows, or that only an exchange
+  /// before the group brings.
   bool isDead = false, isMissing = false;
-  /// Rows may be brought when the group has grown, and are computed if not.
+  /// The rows may be brought once the group has grown; otherwise they are
+  /// computed.
   bool isUnknown = false;
-  /// What was wanted before something is tried out; null where nothing is.
+  /// The requirement before a trial; null if there was none.
   using Journal = SmallVector<std::pair<Rows, std::optional<Wanted>>>;
   Journal *journal = nullptr;
 };

@@ -1,20 +1,21 @@
 //===- HoistHalos.cpp - Exchanges where rows are smallest -----------------===//
 //
-// What is exchanged for an attention is a frontier of values through which all
-// goes that its neighbours' keys and values are made of. The frontier starts at
-// these and moves on towards the function's arguments, always past the last op
-// in it that computes row by row; the smallest one on that way is taken. Where
-// it comes to values of which a dist.sync has brought the rows, or to slices of
-// what all devices have, it ends there.
+// For an attention, the exchanged values are a frontier: all that its
+// neighbours' keys and values are computed from goes through it. The frontier
+// starts at these and moves towards the function's arguments, always past the
+// last op in it that computes row by row. The smallest frontier on that way is
+// taken. It ends at values of which a dist.sync has brought the rows, and at
+// slices of values that all devices have.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/halos/HoistHalos.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/cost/Work.h"
 #include "passes/halos/RowOps.h"
 #include "passes/halos/WholeRows.h"
@@ -23,21 +24,18 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Ops that a frontier moves past; between a layer's input and its keys there
-/// are about ten.
-static constexpr unsigned kMostOps = 48;
-
 namespace {
 /// The exchanges of one attention's keys and values that are alike.
-class HaloGroup {
+class KeyValueHalos {
 public:
-  HaloGroup(ArrayRef<HaloExchangeOp> exchanges, const SyncedHalos &synced)
+  KeyValueHalos(ArrayRef<HaloExchangeOp> exchanges, const SyncedHalos &synced)
       : exchanges(exchanges), first(exchanges.front()), synced(synced) {}
 
   /// Moves them if that sends less.
   void run();
-  /// Takes their rows from what syncs have brought, or from what all devices
-  /// have anyway, if all is made of that; whether it is. Fails after an error.
+  /// If all is computed from rows that syncs have brought, or from values that
+  /// all devices have, takes the rows from there. Returns whether that is so.
+  /// Fails after an error.
   FailureOr<bool> takePresent();
 
 private:
@@ -46,12 +44,13 @@ private:
   SmallVector<Rows> findSmallest(ArrayRef<Rows> starts);
   SyncedRows *findSynced(Rows rows) const;
   bool isWhole(Rows rows) const { return static_cast<bool>(findWhole(rows)); }
-  /// What all devices have, of which the device's rows were sliced; without
-  /// padding where the exchange says how many rows there are. Null if there is
-  /// nothing such.
+  /// The value that all devices have and that the device's rows were sliced
+  /// from. Without padding if the exchange has the number of rows. Null if
+  /// there is no such value.
   Value findWhole(Rows rows) const;
-  /// Where all is made of what is `present`: empty where it is not. With
-  /// `keepsProducts` no more than one product is computed of more rows.
+  /// A frontier in which all rows are `present`; empty if there is no such
+  /// frontier. With `keepsProducts` at most one product is computed for more
+  /// rows.
   SmallVector<Rows> findPresent(function_ref<bool(Rows)> present,
                                 bool keepsProducts) const;
   Rows *findLast(MutableArrayRef<Rows> frontier,
@@ -69,17 +68,18 @@ private:
 };
 } // namespace
 
-int64_t HaloGroup::getBytes(ArrayRef<Rows> frontier) const {
+int64_t KeyValueHalos::getBytes(ArrayRef<Rows> frontier) const {
   int64_t sum = 0;
   for (Rows rows : frontier)
     sum += getRowBytes(rows);
   return sum;
 }
 
-/// The last of the values in the frontier that are made row by row and that
-/// `mayPass`: all that reads it is behind. Null where there is none.
-Rows *HaloGroup::findLast(MutableArrayRef<Rows> frontier,
-                          function_ref<bool(Rows)> mayPass) const {
+/// The last of the values in the frontier that are computed row by row and that
+/// `mayPass`: all its readers are behind the frontier. Null if there is no such
+/// value.
+Rows *KeyValueHalos::findLast(MutableArrayRef<Rows> frontier,
+                              function_ref<bool(Rows)> mayPass) const {
   Rows *last = nullptr;
   for (Rows &rows : frontier) {
     Operation *op = rows.first.getDefiningOp();
@@ -92,31 +92,37 @@ Rows *HaloGroup::findLast(MutableArrayRef<Rows> frontier,
   return last;
 }
 
-SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
+/// Replaces a value of the frontier by the operands that it is computed from.
+static void pass(SmallVectorImpl<Rows> &frontier, Rows *at,
+                 llvm::SmallDenseSet<Value> &behindProduct) {
+  Rows passed = *at;
+  frontier.erase(at);
+  Operation *op = passed.first.getDefiningOp();
+  bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
+  RowOperands operands = *getRowOperands(op, passed.second);
+  for (auto [operand, dim] : operands) {
+    Rows rows{op->getOperand(operand), dim};
+    if (isBehind)
+      behindProduct.insert(rows.first);
+    if (!llvm::is_contained(frontier, rows))
+      frontier.push_back(rows);
+  }
+}
+
+SmallVector<Rows> KeyValueHalos::findSmallest(ArrayRef<Rows> starts) {
   SmallVector<Rows> frontier(starts), best = frontier;
   int64_t least = getBytes(frontier);
-  // What is made of rows of which a product was passed is passed by no other:
-  // what is computed twice stays the last product.
+  // If a product was passed on the way to some rows, no other product is
+  // passed: only the last product is computed for more rows.
   llvm::SmallDenseSet<Value> behindProduct;
-  for (unsigned step = 0; step < kMostOps && !frontier.empty(); ++step) {
+  for (unsigned step = 0; step < kMostHoistedOps && !frontier.empty(); ++step) {
     Rows *last = findLast(frontier, [&](Rows rows) {
       return !isSumOfProducts(rows.first.getDefiningOp()) ||
              !behindProduct.contains(rows.first);
     });
     if (!last)
       break;
-    Rows passed = *last;
-    frontier.erase(last);
-    Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
-    RowOperands operands = *getRowOperands(op, passed.second);
-    for (auto [operand, dim] : operands) {
-      Rows rows{op->getOperand(operand), dim};
-      if (isBehind)
-        behindProduct.insert(rows.first);
-      if (!llvm::is_contained(frontier, rows))
-        frontier.push_back(rows);
-    }
+    pass(frontier, last, behindProduct);
     if (int64_t bytes = getBytes(frontier); bytes < least) {
       least = bytes;
       best = frontier;
@@ -125,7 +131,7 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
   return best;
 }
 
-Value HaloGroup::exchange(Rows rows) {
+Value KeyValueHalos::exchange(Rows rows) {
   if (findSynced(rows)) {
     OpBuilder b(first);
     return synced.find(rows.first)
@@ -150,7 +156,7 @@ Value HaloGroup::exchange(Rows rows) {
   return op.getResult();
 }
 
-Value HaloGroup::findWhole(Rows rows) const {
+Value KeyValueHalos::findWhole(Rows rows) const {
   HaloExchangeOp exchange = first;
   auto [block, dim] = rows;
   if (!isSliceOfWhole(block, dim, exchange.getAxes()))
@@ -161,8 +167,8 @@ Value HaloGroup::findWhole(Rows rows) const {
   return block.getDefiningOp<AllSliceOp>().getOperand();
 }
 
-/// What the exchange would make of a slice of what all devices have.
-Value HaloGroup::takeWhole(Rows rows) {
+/// The result of the exchange for a slice of a value that all devices have.
+Value KeyValueHalos::takeWhole(Rows rows) {
   auto [block, dim] = rows;
   Location loc = first.getLoc();
   OpBuilder b(first);
@@ -201,7 +207,7 @@ Value HaloGroup::takeWhole(Rows rows) {
                                         sizes, ones);
 }
 
-Value HaloGroup::widen(Rows rows) {
+Value KeyValueHalos::widen(Rows rows) {
   if (auto it = wide.find(rows); it != wide.end())
     return it->second;
   Value value;
@@ -221,7 +227,7 @@ Value HaloGroup::widen(Rows rows) {
   return value;
 }
 
-void HaloGroup::run() {
+void KeyValueHalos::run() {
   SmallVector<Rows> starts, apart;
   for (HaloExchangeOp exchange : exchanges) {
     Rows rows{exchange.getOperand(), exchange.getDim()};
@@ -241,22 +247,22 @@ void HaloGroup::run() {
 }
 
 /// Null where no sync has brought these rows.
-SyncedRows *HaloGroup::findSynced(Rows rows) const {
+SyncedRows *KeyValueHalos::findSynced(Rows rows) const {
   const SyncedHalo *halo = synced.find(rows.first);
   SyncedRows *found = halo ? halo->find(rows.second) : nullptr;
   HaloExchangeOp exchange = first;
   return found && found->sync.getAxes() == exchange.getAxes() ? found : nullptr;
 }
 
-SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
-                                         bool keepsProducts) const {
+SmallVector<Rows> KeyValueHalos::findPresent(function_ref<bool(Rows)> present,
+                                             bool keepsProducts) const {
   SmallVector<Rows> frontier;
   for (HaloExchangeOp exchange : exchanges)
     if (Rows rows{exchange.getOperand(), exchange.getDim()};
         !llvm::is_contained(frontier, rows))
       frontier.push_back(rows);
   llvm::SmallDenseSet<Value> behindProduct;
-  for (unsigned step = 0; step < kMostOps; ++step) {
+  for (unsigned step = 0; step < kMostHoistedOps; ++step) {
     Rows *last = findLast(frontier, [&](Rows rows) {
       return !present(rows) &&
              !(keepsProducts && isSumOfProducts(rows.first.getDefiningOp()) &&
@@ -264,25 +270,14 @@ SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
     });
     if (!last)
       break;
-    Rows passed = *last;
-    frontier.erase(last);
-    Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
-    RowOperands operands = *getRowOperands(op, passed.second);
-    for (auto [operand, dim] : operands) {
-      Rows rows{op->getOperand(operand), dim};
-      if (isBehind)
-        behindProduct.insert(rows.first);
-      if (!llvm::is_contained(frontier, rows))
-        frontier.push_back(rows);
-    }
+    pass(frontier, last, behindProduct);
   }
   if (!llvm::all_of(frontier, present))
     frontier.clear();
   return frontier;
 }
 
-FailureOr<bool> HaloGroup::takePresent() {
+FailureOr<bool> KeyValueHalos::takePresent() {
   // What a sync has brought is taken however much is computed of it: the user
   // has said so.
   SmallVector<Rows> frontier =
@@ -304,24 +299,12 @@ FailureOr<bool> HaloGroup::takePresent() {
 }
 
 /// Exchanges the frontier, and computes from it what was exchanged.
-void HaloGroup::replace(ArrayRef<Rows> frontier) {
+void KeyValueHalos::replace(ArrayRef<Rows> frontier) {
   chosen.insert(frontier.begin(), frontier.end());
   for (HaloExchangeOp exchange : exchanges)
     exchange.getResult().replaceAllUsesWith(
         widen({exchange.getOperand(), exchange.getDim()}));
-  // What nobody needs any more.
-  llvm::SmallSetVector<Operation *, 16> dead;
-  dead.insert(exchanges.begin(), exchanges.end());
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
-    if (!op->use_empty() ||
-        (!isa<HaloExchangeOp>(op) && !isOpTriviallyDead(op)))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        dead.insert(maker);
-    op->erase();
-  }
+  eraseDead(llvm::to_vector_of<Operation *>(exchanges));
 }
 
 /// The attention, and perhaps its adjoint, that alone reads an exchange's rows
@@ -370,9 +353,9 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
       byAttention[attention].push_back(exchange);
   });
   for (auto &[attention, all] : byAttention) {
-    // All at once where they are alike, else those whose rows are present.
+    // All at once if they are equal, else those whose rows are present.
     if (areAlike(all)) {
-      FailureOr<bool> isTaken = HaloGroup(all, synced).takePresent();
+      FailureOr<bool> isTaken = KeyValueHalos(all, synced).takePresent();
       if (failed(isTaken))
         return failure();
       if (*isTaken)
@@ -380,14 +363,14 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
     }
     SmallVector<HaloExchangeOp, 2> others;
     for (HaloExchangeOp exchange : all) {
-      FailureOr<bool> isTaken = HaloGroup(exchange, synced).takePresent();
+      FailureOr<bool> isTaken = KeyValueHalos(exchange, synced).takePresent();
       if (failed(isTaken))
         return failure();
       if (!*isTaken)
         others.push_back(exchange);
     }
     if (!others.empty() && areAlike(others))
-      HaloGroup(others, synced).run();
+      KeyValueHalos(others, synced).run();
   }
   return success();
 }

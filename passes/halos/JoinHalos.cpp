@@ -1,11 +1,11 @@
 //===- JoinHalos.cpp - Layers that follow each other exchange once --------===//
 //
-// Which exchanges of a chain are joined is chosen by dynamic programming over
-// its levels: groups of levels that follow each other are independent, since
-// none asks more of an exchange outside of it. (Communication-avoiding
-// stencils: Demmel, Hoemmen, Mohiyuddin, Yelick, "Avoiding communication in
-// sparse matrix computations", IPDPS 2008; for convolutions, fused tiles:
-// Alwani, Chen, Ferdman, Milder, "Fused-layer CNN accelerators", MICRO 2016.)
+// Dynamic programming over the levels of a chain chooses the exchanges to join.
+// Groups of consecutive levels are independent, since no group needs more rows
+// of an exchange outside of it. (Communication-avoiding stencils: Demmel,
+// Hoemmen, Mohiyuddin, Yelick, "Avoiding communication in sparse matrix
+// computations", IPDPS 2008; for convolutions, fused tiles: Alwani, Chen,
+// Ferdman, Milder, "Fused-layer CNN accelerators", MICRO 2016.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/halos/JoinedWriter.h"
 #include "passes/halos/Passes.h"
 #include "passes/halos/SeparateRows.h"
@@ -52,8 +53,8 @@ private:
   HaloChains &chains;
   unsigned chain, layers, levels;
   bool byTime;
-  /// Of the first so many levels: what they cost at best, and where the last of
-  /// their groups begins.
+  /// For the first so many levels: their lowest cost, and the first level of
+  /// their last group.
   std::vector<double> best;
   std::vector<unsigned> from;
   std::vector<JoinedHalos> chosen;
@@ -81,16 +82,17 @@ void ChainChoice::findGroups() {
     findGroupsTo(end);
 }
 
-/// Of all groups that end with a level, the one that is best with what is
-/// before it. What two levels cost more than with an exchange between them, all
-/// groups that reach over both cost more as well, or more than that: what is in
-/// between is computed of as many rows more. So where that is not less than
-/// nothing, larger groups are not looked at. Nor are they where a larger one
-/// cannot be best: cut in two behind the first level of this one it costs as
-/// much but for what these two levels cost more, and its front part is as good
-/// as `best` at most. So no walk is much longer than twice the best group,
-/// however many levels there are. What all larger groups have, and perhaps more
-/// of, is what is known of one that is to grow.
+/// Finds the group that ends with a level and is best together with what is
+/// before it.
+///
+/// The additional cost of joining two levels is a lower bound for all groups
+/// that contain both, since the ops in between compute at least as many more
+/// rows. So if it is not negative, larger groups need not be tried. They need
+/// not be tried either if they cannot be best. Cut in two behind the first
+/// level of this group, a larger group costs the same except for the additional
+/// cost of these two levels. And its front part is at most as good as `best`.
+/// So no walk is much longer than twice the best group, however many levels
+/// there are. For a group that may still grow, costs are lower bounds.
 void ChainChoice::findGroupsTo(unsigned end) {
   HaloGroup group(chains, chain, end);
   double before = std::numeric_limits<double>::infinity();
@@ -165,9 +167,8 @@ std::string ChainChoice::describe() {
       apart += chains.getSeconds(number);
     os << llvm::formatv("apart {0:F3} ms", apart * 1e3);
     // All small ones; then ever larger, so that long chains take no square.
-    constexpr unsigned kAllUpTo = 64;
     for (unsigned size = 2; size <= layers;
-         size = size < kAllUpTo ? size + 1 : 2 * size) {
+         size = size < kAllGroupsUpTo ? size + 1 : 2 * size) {
       std::optional<double> more = getEqualGroups(size);
       os << ", by " << size << " ";
       if (more)
@@ -217,9 +218,6 @@ static void moveBeforeReshapes(HaloExchangeOp op) {
   if (expand->use_empty())
     expand->erase();
 }
-
-/// How often rows are merged and taken apart between two exchanges.
-static constexpr unsigned kMostMerges = 8;
 
 namespace {
 struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {

@@ -1,10 +1,12 @@
 //===- JoinedWriter.cpp - One exchange for several layers -----------------===//
 
 #include "passes/halos/JoinedWriter.h"
+#include "dialects/dist/Utils/DeadOps.h"
+#include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -135,26 +137,17 @@ Value Writer::fillEnds(OpBuilder &b, ChainedHalo &halo, Value value,
   if (!number)
     number = cast<TypedAttr>(b.getZeroAttr(type.getElementType()));
   Value end = index(size), filler = arith::ConstantOp::create(b, loc, number);
-  Value empty =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto filled = linalg::GenericOp::create(
-      b, loc, type, value, empty, ArrayRef<AffineMap>{identity, identity},
-      loops, [&](OpBuilder &inner, Location at, ValueRange elements) {
+  return mapElements(
+      b, loc, value, type.getElementType(),
+      [&](OpBuilder &inner, Location at, ValueRange elements) -> Value {
         Value row = arith::AddIOp::create(
             inner, at, linalg::IndexOp::create(inner, at, op.getDim()), first);
         // One in front is a large number without a sign.
         Value isThere = arith::CmpIOp::create(
             inner, at, arith::CmpIPredicate::ult, row, end);
-        Value element =
-            arith::SelectOp::create(inner, at, isThere, elements[0], filler);
-        linalg::YieldOp::create(inner, at, element);
-      });
-  if (Attribute scope = op->getAttr(kScopeAttr))
-    filled->setAttr(kScopeAttr, scope);
-  return filled.getResult(0);
+        return arith::SelectOp::create(inner, at, isThere, elements[0], filler);
+      },
+      op->getAttr(kScopeAttr));
 }
 
 void Writer::writeJoined(Group &group, unsigned number) {
@@ -196,9 +189,9 @@ Value Writer::take(Group &group, OpBuilder &b, Location loc, Rows rows,
     ChainedHalo &halo = chains.halos[group.joined->taken.lookup(rows)];
     wide = {halo.op.getResult(), halo.getWidths()};
   }
-  return cutRows(b, loc, {wide.value, rows.second},
-                 wide.widths.low - widths.low,
-                 getRowCount(rows) + widths.getSum());
+  return sliceAlong(b, loc, wide.value, rows.second,
+                    wide.widths.low - widths.low,
+                    getRowCount(rows) + widths.getSum());
 }
 
 void Writer::plan(MutableArrayRef<JoinedHalos> all) {
@@ -240,31 +233,22 @@ void Writer::write(MutableArrayRef<JoinedHalos> all) {
   finish();
 }
 
-/// Gives all other readers the device's own rows, and takes away what is
-/// needed no more.
+/// Gives all other readers the device's own rows, and erases ops without uses.
 void Writer::finish() {
-  llvm::SmallSetVector<Operation *, 16> dead;
+  SmallVector<Operation *> dead;
   for (Replaced &old : replaced) {
     OpBuilder b(old.rows.first.getContext());
     b.setInsertionPointAfterValue(old.wide.value);
     Value narrow =
-        cutRows(b, old.rows.first.getLoc(), {old.wide.value, old.rows.second},
-                old.wide.widths.low, old.count);
+        sliceAlong(b, old.rows.first.getLoc(), old.wide.value, old.rows.second,
+                   old.wide.widths.low, old.count);
     old.rows.first.replaceAllUsesWith(narrow);
     if (Operation *op = narrow.getDefiningOp())
-      dead.insert(op);
+      dead.push_back(op);
   }
   for (Replaced &old : replaced)
-    dead.insert(old.rows.first.getDefiningOp());
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
-    if (!op->use_empty() || !(isa<HaloExchangeOp>(op) || isOpTriviallyDead(op)))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        dead.insert(maker);
-    op->erase();
-  }
+    dead.push_back(old.rows.first.getDefiningOp());
+  eraseDead(dead);
 }
 
 void mlir::dist::writeJoined(HaloChains &chains, const DeviceLine &line,

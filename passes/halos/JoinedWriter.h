@@ -7,11 +7,10 @@
 
 namespace mlir::dist {
 
-/// Writes what is joined in a block: the first exchanges bring more rows, what
-/// is in between is computed of more, and what reads a device's own rows of
-/// that takes a slice. Rows past the ends are what the exchanges that go would
-/// have filled in. Levels are in one group at most. The chains are of no use
-/// after.
+/// Joins exchanges in a block. The first exchanges bring more rows, and the ops
+/// in between compute more rows. Readers of a device's own rows take a slice.
+/// Rows past the ends get the values that the removed exchanges filled in. A
+/// level is in one group at most. The chains are invalid afterwards.
 void writeJoined(HaloChains &chains, const DeviceLine &line,
                  MutableArrayRef<JoinedHalos> groups);
 

@@ -23,7 +23,7 @@ ShardingRule LocalWindows::getWholeRule(Operation *op) {
   return rule;
 }
 
-/// The value of what a pad adds, where it is no part of its body.
+/// The padding value of a pad, if it does not depend on its body.
 static Value getFill(OpBuilder &builder, tensor::PadOp pad) {
   Value fill = pad.getConstantPaddingValue();
   if (Operation *made = fill.getDefiningOp(); made && pad->isAncestor(made))
@@ -36,8 +36,8 @@ std::string mlir::dist::describeWindows(Operation *op, const Twine &what) {
   return (cause ? cause.str() + ": " : std::string()) + what.str();
 }
 
-/// The window with the end of the widest one that other ops read of the same
-/// value and that begins like it, so that all of them share what is brought.
+/// The window, extended to the end of the widest window of the same value that
+/// begins like it, so that all its readers share one exchange.
 Window LocalWindows::getWidest(OpOperand &operand, const Window &window,
                                const ShardingRule &rule) {
   Block *block = operand.getOwner()->getBlock();

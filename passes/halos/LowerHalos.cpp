@@ -1,8 +1,8 @@
 //===- LowerHalos.cpp - Halos by other collectives ------------------------===//
 //
-// A halo exchange is one call in which each device sends to several others. Of
-// devices that have no such call, or a slow one, it is made of shifts along the
-// line of devices, or of one gather: no number is computed, so that all three
+// A halo exchange is one call in which each device sends to several others. On
+// devices without such a call, or with a slow one, it is made of shifts along
+// the line of devices, or of one gather. No arithmetic is done, so all three
 // give the same bits.
 //
 //===----------------------------------------------------------------------===//
@@ -10,6 +10,8 @@
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -25,12 +27,8 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
-/// Writes, in front of an exchange, what it is made of.
+/// Writes the replacement of an exchange in front of it.
 class HaloWriter {
 public:
   HaloWriter(HaloExchangeOp op, MeshOp mesh);
@@ -61,7 +59,7 @@ private:
   Value slice(Value value, OpFoldResult from, int64_t count);
   Value concat(ArrayRef<Value> parts);
   Value index(int64_t number);
-  /// What the boundary says of rows that nobody has.
+  /// The value of the boundary for rows that no device has.
   TypedAttr getFiller();
   Value fill(int64_t count);
   Value getAxisIndex(ArrayAttr over);
@@ -141,15 +139,7 @@ RankedTensorType HaloWriter::withRows(int64_t count) {
 }
 
 Value HaloWriter::slice(Value value, OpFoldResult from, int64_t count) {
-  if (typeOf(value).getDimSize(dim) == count)
-    return value;
-  RankedTensorType type = withRows(count);
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      strides(type.getRank(), b.getIndexAttr(1));
-  offsets[dim] = from;
-  return tensor::ExtractSliceOp::create(
-      b, loc, type, value, offsets,
-      getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
+  return sliceAlong(b, loc, value, dim, from, count);
 }
 
 Value HaloWriter::concat(ArrayRef<Value> parts) {
@@ -289,26 +279,19 @@ void HaloWriter::addShifts(SmallVectorImpl<Value> &parts, int64_t count,
   }
 }
 
-/// Puts what the boundary says in place of rows that the dimension does not
-/// have.
+/// Replaces rows that the dimension does not have by the boundary.
 Value HaloWriter::fillEnds(Value wide) {
   BoundaryKind boundary = op.getBoundaryKind();
   // Who has no sender gets zeros.
   if (isRing() || boundary == BoundaryKind::None ||
       (boundary == BoundaryKind::Zero && isEven()))
     return wide;
-  RankedTensorType type = typeOf(wide);
   Value first = arith::SubIOp::create(b, loc, getStart(), index(low));
   Value end = index(size), zero = index(0);
   Value filler = arith::ConstantOp::create(b, loc, getFiller());
-  Value init =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto filled = linalg::GenericOp::create(
-      b, loc, type, wide, init, ArrayRef<AffineMap>{identity, identity}, loops,
-      [&](OpBuilder &inner, Location at, ValueRange args) {
+  Value filled = mapElements(
+      b, loc, wide, getElementTypeOrSelf(wide),
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
         Value row = arith::AddIOp::create(
             inner, at, linalg::IndexOp::create(inner, at, dim), first);
         Value isBehind = arith::CmpIOp::create(
@@ -316,12 +299,10 @@ Value HaloWriter::fillEnds(Value wide) {
         Value isBefore = arith::CmpIOp::create(
             inner, at, arith::CmpIPredicate::slt, row, end);
         Value isThere = arith::AndIOp::create(inner, at, isBehind, isBefore);
-        Value element =
-            arith::SelectOp::create(inner, at, isThere, args[0], filler);
-        linalg::YieldOp::create(inner, at, element);
+        return arith::SelectOp::create(inner, at, isThere, args[0], filler);
       });
-  finish(filled);
-  return filled.getResult(0);
+  finish(filled.getDefiningOp());
+  return filled;
 }
 
 Value HaloWriter::writeShifts() {

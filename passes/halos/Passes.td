@@ -6,11 +6,12 @@
 include "mlir/Pass/PassBase.td"
 
 def DistJoinHalos : Pass<"dist-join-halos", "::mlir::ModuleOp"> {
-  let summary = "Layers that follow each other exchange once: level 3";
+  let summary = "Consecutive layers exchange halos once: level 3";
   let description = [{
-    Where layers that read windows (convolutions, poolings) follow each other, one
-    exchange may bring the rows that all of them need of the first one's input. What is in
-    between is computed of more rows, those at the border by both neighbours.
+    Needs a program of level 3. Where layers that read windows (convolutions,
+    poolings) follow each other, one exchange can bring the rows that all of them
+    need of the first input. The values in between are then computed for more
+    rows. Rows at a border are computed by both neighbours.
 
     ```mlir
     %1 = dist.halo_exchange %x dim 0 low 1 high 1 over "sp" : tensor<8xf32> -> tensor<10xf32>
@@ -25,25 +26,33 @@ def DistJoinHalos : Pass<"dist-join-halos", "::mlir::ModuleOp"> {
     %3 = linalg.generic … ins(%2)        // zero where the row is none of the dimension's
     %4 = "convolution"(%3) : (tensor<10xf32>) -> tensor<8xf32>
     ```
-    No number changes. Rows past the ends of the line are what the exchange that is
-    gone would have filled in, not what the layer before computes of its padding. Who
-    reads a value's own rows, as gradients do, takes a slice.
+    No number changes. Rows past the ends of the line keep the values that the
+    removed exchange gave them; they are not computed from the padding of the
+    layer before. Readers of a value's own rows, such as gradients, take a slice.
 
-    In between there may be ops that work row by row (also with what all devices of
-    the line agree on, as the statistics of a norm are), windows of any stride,
-    slices that drift along the line, reshapes of rows, and exchanges of other
-    dimensions, which then send more. A device's neighbour must do the same to the rows that follow;
-    that is checked: where rows begin moves from device to device by as much as blocks
-    of what was exchanged are long. Everything else ends a chain: collectives, sums
-    over rows, padding that each device adds to its rows, rings, an exchange that a
-    `dist.sync` asked for, a halo that would be wider than a block. What several
-    exchanges need of one value comes at once.
+    Between the exchanges of a chain there may be:
 
-    `join=auto` takes what the machine's figures say is fastest: latency and bytes of
-    the exchanges against arithmetic and memory of what is computed twice, by dynamic
-    programming over each chain. `join=always` leaves as few exchanges as there can be.
-    The exchange's cause names the layers that it is for as well, and how many rows
-    are computed twice.
+    - ops that work row by row, also with values that are equal on all devices of
+      the line, such as the statistics of a norm;
+    - windows of any stride;
+    - slices whose offset moves along the line, and reshapes of rows;
+    - exchanges of other dimensions, which then send more.
+
+    A device's neighbour must compute the same for the rows that follow. The pass
+    checks that: from device to device, the first row must move by the length of a
+    block of the exchanged value. All else
+    ends a chain: collectives, sums over rows, padding that each device adds to its
+    rows, rings, exchanges that a `dist.sync` asked for. So does a halo that would be
+    wider than a block.
+
+    If several exchanges need rows of the same value, one exchange brings them
+    all.
+
+    `join=auto` minimizes the estimated time by dynamic programming over each
+    chain: latency and bytes of the exchanges against arithmetic and memory of the
+    rows that are computed twice. `join=always` leaves as few exchanges as
+    possible. An exchange's cause also names the layers that it serves, and the
+    number of rows that are computed twice.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::arith::ArithDialect",
@@ -51,30 +60,31 @@ def DistJoinHalos : Pass<"dist-join-halos", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"join", "join", "std::string", "\"auto\"",
-           "Where: auto, or always">,
+           "When to join: auto, or always">,
     Option<"layers", "layers", "unsigned", "8",
-           "The most layers that one exchange is for">,
+           "The most layers that one exchange serves">,
     Option<"machineName", "machine", "std::string", "",
-           "For auto, what it runs on: a name or a file, as of dist-report">,
+           "For auto, the machine: a name or a file, as in dist-report">,
     Option<"link", "link", "std::string", "",
-           "As of --dist-schedule-overlap">,
+           "As in --dist-schedule-overlap">,
     Option<"report", "report", "bool", "false",
-           "Say of each chain what was foreseen, and why others are none, as "
+           "Report each chain's estimate, and why other layers form no chain, as "
            "remarks">
   ];
 }
 
 def DistLowerHalos : Pass<"dist-lower-halos", "::mlir::ModuleOp"> {
-  let summary = "Halos by shifts or a gather in place of one exchange: level 3";
+  let summary = "Halo exchanges become shifts or a gather: level 3";
   let description = [{
-    `dist.halo_exchange` is one call in which every device sends to the neighbours
-    that lack its rows: a group of sends and receives, where the library has such.
-    It may as well be
+    A `dist.halo_exchange` is one call, in which every device sends to the
+    neighbours that need its rows. Libraries run it as a group of sends and
+    receives. It can become instead
 
-    - shifts: one `dist.send_recv` for each neighbour whose rows are wanted, put
-      together with the device's own, and what the boundary says chosen at the ends;
-    - a gather: the whole dimension by `dist.all_gather`, of which each device takes
-      its window.
+    - shifts: one `dist.send_recv` for each neighbour whose rows are needed. The
+      received rows are concatenated with the device's own; at the ends the
+      boundary's rows are selected.
+    - a gather: the whole dimension by `dist.all_gather`; each device slices its
+      window.
 
     ```mlir
     %1 = dist.halo_exchange %0 dim 0 low 1 high 1 over "sp" : tensor<4x8xf32> -> tensor<6x8xf32>
@@ -87,11 +97,11 @@ def DistLowerHalos : Pass<"dist-lower-halos", "::mlir::ModuleOp"> {
     %b = dist.send_recv %h shift -1 over "sp" : tensor<1x8xf32>
     %1 = tensor.concat dim(0) %a, %0, %b : …
     ```
-    Nothing is computed, so that all three give the same bits; what is padding may
-    differ. `auto` takes what the machine's figures say is fastest, and leaves the
-    exchange where it is as fast as any. Shifts are not possible where blocks do not begin
-    equally far apart: uneven ones along several axes, or on a ring. Asked for
-    there, they are an error.
+    No arithmetic is done, so all three give the same bits, except in padding.
+    `auto` takes the form whose estimated time is smallest, and prefers the
+    exchange if times are equal. Shifts need blocks that begin equally far apart.
+    So uneven blocks along several axes, or on a ring, cannot use them;
+    `to=shifts` is then an error.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::arith::ArithDialect",
@@ -101,11 +111,11 @@ def DistLowerHalos : Pass<"dist-lower-halos", "::mlir::ModuleOp"> {
     Option<"to", "to", "std::string", "\"auto\"",
            "What exchanges become: auto, exchange, gather or shifts">,
     Option<"machineName", "machine", "std::string", "",
-           "For auto, what it runs on: a name or a file, as of dist-report">,
+           "For auto, the machine: a name or a file, as in dist-report">,
     Option<"link", "link", "std::string", "",
-           "As of --dist-schedule-overlap">,
+           "As in --dist-schedule-overlap">,
     Option<"report", "report", "bool", "false",
-           "Say of each exchange what was foreseen, as a remark">
+           "Report each exchange's estimate, as a remark">
   ];
 }
 

@@ -15,8 +15,8 @@ int64_t mlir::dist::getRowBytes(Rows rows) {
   return size == 0 ? 0 : getTensorBytes(type) / size;
 }
 
-/// Where dimension `dim` of the wide side of a reshape stands alone in its
-/// group, but for dimensions of size 1; -1 where it does not.
+/// The position of dimension `dim` of the wide side of a reshape, if it is
+/// alone in its group, not counting dimensions of size 1; else -1.
 static int64_t findGroup(ArrayRef<ReassociationIndices> groups,
                          RankedTensorType wide, int64_t dim) {
   for (auto [narrow, group] : llvm::enumerate(groups))
@@ -29,8 +29,8 @@ static int64_t findGroup(ArrayRef<ReassociationIndices> groups,
   return -1;
 }
 
-/// Whether zeros in some operands of the body leave numbers: rows beyond the
-/// ends of the line are zeros, and what is made of them is multiplied by zero.
+/// Whether zeros in some operands of the body give finite numbers: rows beyond
+/// the ends of the line are zeros, and results for them are multiplied by zero.
 static bool keepsNumbers(Block &body) {
   return llvm::all_of(body.without_terminator(), [](Operation &op) {
     return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,

@@ -34,7 +34,8 @@ private:
 };
 } // namespace
 
-/// Whether what an expansion takes apart may be computed apart.
+/// Whether the operand of an expansion may be computed on the separate
+/// dimensions.
 static bool isElementwise(OpOperand *operand) {
   auto made = operand->get().getDefiningOp<linalg::GenericOp>();
   return isa<tensor::ExpandShapeOp>(operand->getOwner()) && made &&

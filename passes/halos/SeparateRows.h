@@ -1,4 +1,4 @@
-//===- SeparateRows.h - Rows that were merged with others -------*- C++ -*-===//
+//===- SeparateRows.h - Splits rows merged with others ----------*- C++ -*-===//
 
 #ifndef DIST_PASSES_HALOS_SEPARATEROWS_H
 #define DIST_PASSES_HALOS_SEPARATEROWS_H
@@ -7,10 +7,10 @@
 
 namespace mlir::dist {
 
-/// Where rows were merged with other dimensions, and what was computed of that
-/// element by element is taken apart again, computes it on the dimensions apart
-/// (a group norm's elements; its sums stay as they are). No number changes.
-/// Whether there was such a thing.
+/// Rows may be merged with other dimensions, and split again after elementwise
+/// ops. This computes these ops on the separate dimensions (the elements of a
+/// group norm; its sums stay as they are). No number changes. Returns whether
+/// there was such a case.
 bool separateRows(ArrayRef<tensor::ExpandShapeOp> merged);
 
 } // namespace mlir::dist

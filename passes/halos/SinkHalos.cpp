@@ -1,7 +1,7 @@
 //===- SinkHalos.cpp - Sums go home where rows are smallest ---------------===//
 //
-// The adjoint of what HoistHalos does: what is only added up, or moved, of rows
-// that have come home may as well be before they go.
+// The adjoint of HoistHalos. Ops that only add up, or move, rows after they
+// were sent to their owners are moved before that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/halos/HoistHalos.h"
 #include "passes/halos/RowOps.h"
 #include "passes/spmd/graph/PendingReductions.h"
@@ -16,10 +17,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Ops that sums are moved past.
-static constexpr unsigned kMostOps = 16;
-
-/// Whether sums of what the op makes of tensors are what it makes of sums.
+/// Whether the op commutes with sums of tensors.
 static bool isLinear(Operation *op) {
   auto nest = dyn_cast<linalg::LinalgOp>(op);
   if (!nest)
@@ -39,8 +37,8 @@ static bool isLinear(Operation *op) {
          isNeutral(nest.getDpsInits()[0], ReductionKind::Sum);
 }
 
-/// The only reader of the rows, and those it makes of them; nothing where it
-/// does something else.
+/// The only reader of the rows, and the rows that it computes; empty if it does
+/// something else.
 static std::optional<Rows> getNext(Rows rows) {
   if (!rows.first.hasOneUse())
     return std::nullopt;
@@ -64,7 +62,7 @@ static void sink(HaloReduceOp op) {
   int64_t dim = op.getDim();
   SmallVector<Rows> chain{{op.getResult(), dim}};
   size_t best = 0;
-  while (chain.size() <= kMostOps) {
+  while (chain.size() <= kMostSunkOps) {
     std::optional<Rows> next = getNext(chain.back());
     if (!next)
       break;

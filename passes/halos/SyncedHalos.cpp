@@ -2,6 +2,7 @@
 
 #include "passes/halos/SyncedHalos.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -89,30 +90,15 @@ SyncedRows *SyncedHalo::find(int64_t dim) const {
 // What is brought
 //===----------------------------------------------------------------------===//
 
-Value mlir::dist::sliceRows(OpBuilder &builder, Location loc, Value tensor,
-                            int64_t dim, int64_t offset, int64_t rows) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (offset == 0 && rows == type.getDimSize(dim))
-    return tensor;
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
-      ones(type.getRank(), builder.getIndexAttr(1)),
-      sizes = tensor::getMixedSizes(builder, loc, tensor);
-  offsets[dim] = builder.getIndexAttr(offset);
-  sizes[dim] = builder.getIndexAttr(rows);
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = rows;
-  return tensor::ExtractSliceOp::create(builder, loc, type.clone(shape), tensor,
-                                        offsets, sizes, ones);
-}
-
 Value SyncedHalo::take(OpBuilder &builder, Location loc, int64_t dim,
                        int64_t low, int64_t high) const {
   Value value = wide;
   for (auto [other, rows] : dims)
-    value = other == dim
-                ? sliceRows(builder, loc, value, dim, rows->low - low,
-                            low + rows->block + high)
-                : sliceRows(builder, loc, value, other, rows->low, rows->block);
+    value =
+        other == dim
+            ? sliceAlong(builder, loc, value, dim, rows->low - low,
+                         low + rows->block + high)
+            : sliceAlong(builder, loc, value, other, rows->low, rows->block);
   return value;
 }
 
@@ -196,8 +182,8 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
   int64_t block = shape[dim];
   if (!type.isDynamicDim(dim))
     shape[dim] += low + high;
-  // Windows mask what they take for something else; what is not there is zero,
-  // as it may be multiplied by zero.
+  // Windows mask rows that they take for something else. Missing rows are zero,
+  // since they may be multiplied by zero.
   BoundaryAttr boundary = sync.getBoundaryAttr();
   if (boundary && boundary.getKind() != BoundaryKind::Constant)
     boundary = {};

@@ -1,10 +1,10 @@
-//===- SyncedHalos.h - Rows that syncs bring beside a value -----*- C++ -*-===//
+//===- SyncedHalos.h - Halos that syncs bring -------------------*- C++ -*-===//
 //
-// A dist.sync of a halo is where neighbours' rows are exchanged; what reads the
-// value in windows finds them there. Of syncs that follow each other, one for
-// each dimension, the later ones exchange what the earlier ones brought, so
-// that corners come along. The ops stay until everything is local, and tell by
-// then whether anything reads what they brought.
+// A dist.sync of a halo is where neighbours' rows are exchanged; ops that read
+// the value in windows find the rows there. Several syncs may follow each
+// other, one for each dimension. Later ones exchange what earlier ones brought,
+// so that corners are included. The ops stay until everything is local; then it
+// is known whether anything reads the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,26 +16,26 @@
 
 namespace mlir::dist {
 
-/// What one sync brought.
+/// The rows of one sync.
 struct SyncedRows {
   SyncOp sync;
   int64_t dim, low, high;
   /// Rows of the device's own block.
   int64_t block;
-  /// The most that anything reads of them.
+  /// The most rows that anything reads.
   int64_t readLow = 0, readHigh = 0;
 
-  /// Notes that something reads so many; fails where there are fewer, with an
-  /// error at the sync and a note at `reader`.
+  /// Records that `reader` reads so many rows. If there are fewer, fails with
+  /// an error at the sync and a note at `reader`.
   LogicalResult read(int64_t low, int64_t high, Location reader);
-  /// Checks what the sync says of rows past the ends of the dimension, which
-  /// `reader` takes to be `fill`.
+  /// Checks the sync's boundary against the rows past the ends of the
+  /// dimension, which are `fill` for `reader`.
   LogicalResult checkEnds(Value fill, Location reader) const;
 };
 
-/// A value with what syncs brought beside it.
+/// A value, with rows that syncs brought.
 struct SyncedHalo {
-  /// Rows along a dimension, which a reshape may have put elsewhere.
+  /// Rows along a dimension; a reshape may have changed its number.
   struct Dim {
     int64_t dim;
     SyncedRows *rows;
@@ -43,32 +43,32 @@ struct SyncedHalo {
   Value wide;
   SmallVector<Dim, 2> dims;
 
-  /// Null where no sync spoke of the dimension.
+  /// Null if no sync brought rows along the dimension.
   SyncedRows *find(int64_t dim) const;
   /// The device's own part with `low` rows before and `high` rows after it,
-  /// along that dimension alone.
+  /// along this dimension only.
   Value take(OpBuilder &builder, Location loc, int64_t dim, int64_t low,
              int64_t high) const;
 };
 
 class SyncedHalos {
 public:
-  /// Exchanges what a sync asks for: of a value whose devices' parts are those
-  /// of a tensor of `size` elements along the dimension.
+  /// Makes the exchange of a sync. The devices' parts of the value are those of
+  /// a tensor of `size` elements along the dimension.
   void exchange(OpBuilder &builder, SyncOp sync, int64_t size);
   const SyncedHalo *find(Value value) const {
     auto found = halos.find(value);
     return found == halos.end() ? nullptr : &found->second;
   }
-  /// The same where other dimensions were reshaped since: then what syncs
-  /// brought is reshaped as well. `wholes`: sizes of the whole tensors tell
-  /// which dimension is which, also where a block is one row.
+  /// The same if other dimensions were reshaped since: then the rows of syncs
+  /// are reshaped as well. `wholes`: the sizes of whole tensors identify
+  /// dimensions, also if a block is one row.
   const SyncedHalo *findReshaped(OpBuilder &builder, Value value,
                                  const WholeValues &wholes);
   bool contains(Operation *exchange) const {
     return exchanges.contains(exchange);
   }
-  /// Takes the syncs away; fails where nothing reads what one brought.
+  /// Removes the syncs; fails if nothing reads the rows of one.
   LogicalResult finish();
 
 private:
@@ -77,15 +77,11 @@ private:
   llvm::DenseSet<Operation *> exchanges;
 };
 
-/// `rows` elements of a tensor along `dim`, from `offset` on.
-Value sliceRows(OpBuilder &builder, Location loc, Value tensor, int64_t dim,
-                int64_t offset, int64_t rows);
-
-/// The number that `fill` is, where the compiler knows it.
+/// The number that `fill` is, if it is constant.
 TypedAttr getConstantFill(Value fill);
 
-/// What an exchange is given past the ends of a dimension that are `fill`: null
-/// for zeros.
+/// The boundary of an exchange whose dimension is continued by `fill`; null for
+/// zeros.
 BoundaryAttr getBoundary(TypedAttr fill);
 
 } // namespace mlir::dist

@@ -1,7 +1,7 @@
 //===- WholeRows.h - Rows that every device has -----------------*- C++ -*-===//
 //
-// A device's block that was sliced of a value which all devices have: rows
-// beside it need not be brought.
+// A device's block that was sliced from a value which all devices have whole.
+// Then rows beside the block need not be exchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,13 +12,13 @@
 
 namespace mlir::dist {
 
-/// Whether `local` is a block along `dim`, over `axes`, of a value that has all
-/// rows there on every device.
+/// Whether `local` is a block along `dim`, over `axes`, of a value that is
+/// whole along `dim` on every device.
 bool isSliceOfWhole(Value local, int64_t dim, ArrayAttr axes);
 
 /// `local` with all rows along `dim`, those of the whole tensor without
-/// padding; slices along other dimensions are taken of that again. Null where
-/// it is no such block, or does not have `size` rows.
+/// padding; slices along other dimensions are repeated on it. Null if it is no
+/// such block, or does not have `size` rows.
 Value getWholeRows(OpBuilder &builder, Value local, int64_t dim, int64_t size,
                    ArrayAttr axes);
 

@@ -2,6 +2,8 @@
 
 #include "passes/halos/WindowLowering.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
+#include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -23,12 +25,11 @@ public:
         value(source.synced ? source.synced->wide : source.local), fill(fill),
         why(std::move(why)), scope(scope) {}
 
-  /// Leaves out what syncs have brought along dimensions of which no windows
-  /// are read.
+  /// Leaves out rows that syncs have brought along dimensions without windows.
   void dropUnread(ArrayRef<WindowRead> reads);
 
-  /// Takes all rows along a dimension, of which the device has a slice alone,
-  /// where it had them all before that.
+  /// Takes all rows along a dimension of which the device has only a slice, if
+  /// it had all of them before.
   void takeWhole(int64_t dim);
 
   LogicalResult readSharded(const WindowRead &read);
@@ -45,11 +46,6 @@ private:
   Value add(Value x, int64_t y) {
     return y == 0 ? x
                   : arith::AddIOp::create(b, loc, x, constant(y)).getResult();
-  }
-  ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) {
-    SmallVector<AxisRefAttr, 2> joined(axes);
-    layout.coalesce(joined);
-    return b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
   }
   /// Where the device's block begins in the whole dimension.
   Value getStart(DimShardingAttr dim, const Blocks &blocks) {
@@ -120,21 +116,21 @@ void Reader::exchange(const WindowPlan &plan, int64_t dim,
           ? b.getI64IntegerAttr(plan.rows.size)
           : IntegerAttr(),
       b.getI64IntegerAttr(plan.low), b.getI64IntegerAttr(plan.high),
-      getBoundary(getConstantFill(fill)), axesAttr(axes), layout.getName(),
-      b.getStringAttr(why));
+      getBoundary(getConstantFill(fill)), layout.getAxesAttr(axes),
+      layout.getName(), b.getStringAttr(why));
   if (scope)
     op->setDiscardableAttr(kScopeAttr, scope);
   value = op.getResult();
 }
 
-/// What a sync has brought already, as much as is read of it.
+/// The rows that a sync has brought already, as many as are read.
 LogicalResult Reader::takeSynced(SyncedRows &rows, const WindowPlan &plan,
                                  const WindowRead &read) {
   if (failed(rows.read(plan.low, plan.high, loc)) ||
       ((read.low != 0 || read.high != 0) && failed(rows.checkEnds(fill, loc))))
     return failure();
-  value = sliceRows(b, loc, value, read.window.dim, rows.low - plan.low,
-                    plan.low + rows.block + plan.high);
+  value = sliceAlong(b, loc, value, read.window.dim, rows.low - plan.low,
+                     plan.low + rows.block + plan.high);
   return success();
 }
 
@@ -146,7 +142,7 @@ void Reader::dropUnread(ArrayRef<WindowRead> reads) {
       return static_cast<int64_t>(read.window.dim) == dim;
     });
     if (!isRead)
-      value = sliceRows(b, loc, value, dim, rows->low, rows->block);
+      value = sliceAlong(b, loc, value, dim, rows->low, rows->block);
   }
 }
 
@@ -155,7 +151,7 @@ void Reader::takeWhole(int64_t dim) {
   if (source.synced || sharding == layout.none())
     return;
   Value whole = getWholeRows(b, value, dim, source.whole.getDimSize(dim),
-                             axesAttr(sharding.getAllAxes()));
+                             layout.getAxesAttr(sharding.getAllAxes()));
   if (!whole)
     return;
   value = whole;
@@ -182,7 +178,7 @@ LogicalResult Reader::bring(const WindowPlan &plan, const WindowRead &read,
   return success();
 }
 
-/// Whether the exchange has filled in what lies past the ends.
+/// Whether the exchange has filled in the rows past the ends.
 bool Reader::isFilled(const WindowPlan &plan, int64_t dim) const {
   TypedAttr constant = getConstantFill(fill);
   if (!constant)
@@ -301,15 +297,9 @@ void Reader::readUnsharded(const WindowRead &read) {
 Value Reader::finish() {
   if (masks.empty())
     return value;
-  Type element = type().getElementType();
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, value), element);
-  AffineMap identity = b.getMultiDimIdentityMap(type().getRank());
-  SmallVector<utils::IteratorType> loops(type().getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, type(), value, empty, ArrayRef<AffineMap>{identity, identity},
-      loops, [&](OpBuilder &inner, Location at, ValueRange values) {
+  return mapElements(
+      b, loc, value, type().getElementType(),
+      [&](OpBuilder &inner, Location at, ValueRange values) -> Value {
         Value inside;
         for (const Mask &mask : masks) {
           Value index = linalg::IndexOp::create(inner, at, mask.dim);
@@ -323,11 +313,8 @@ Value Reader::finish() {
                   ? arith::AndIOp::create(inner, at, inside, here).getResult()
                   : here;
         }
-        Value kept =
-            arith::SelectOp::create(inner, at, inside, values[0], fill);
-        linalg::YieldOp::create(inner, at, kept);
+        return arith::SelectOp::create(inner, at, inside, values[0], fill);
       });
-  return generic.getResult(0);
 }
 
 FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,

@@ -1,11 +1,12 @@
-//===- WindowLowering.h - What a device's iterations read -------*- C++ -*-===//
+//===- WindowLowering.h - Communication for windows -------------*- C++ -*-===//
 //
-// Brings to a device what its iterations of an op read of an operand in
-// windows, so that the op's maps are right in the local operand. Along each
-// dimension the devices form a line of blocks; where neighbours have all that
-// is missing one dist.halo_exchange brings it, dimension by dimension, so that
-// corners come along. Else the dimension is gathered, and the cause says why.
-// What iterations write in windows of a result goes the same way back.
+// Brings a device the elements that its iterations of an op read in windows of
+// an operand, so that the op's maps are right for the local operand. Along each
+// dimension the devices form a line of blocks. If neighbours have all missing
+// rows, one dist.halo_exchange brings them, dimension by dimension, so that
+// corners are included. Otherwise the dimension is gathered, and the cause says
+// why. Sums that iterations write in windows of a result are sent back in the
+// same way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +23,12 @@
 namespace mlir::dist {
 
 /// How one dimension is read: the window, whose offset counts from the first
-/// element of the source, and the number of iterations in all. Unsharded
-/// dimensions are only padded.
+/// element of the source, and the number of iterations in all. Dimensions that
+/// are not sharded are only padded.
 struct WindowRead {
   Window window;
   int64_t iterations;
-  /// What a tensor.pad in between adds.
+  /// The padding of a tensor.pad in between.
   int64_t low = 0, high = 0;
 
   bool operator==(const WindowRead &other) const {
@@ -46,22 +47,22 @@ struct WindowSource {
   Value local;
   RankedTensorType whole;
   ShardingAttr sharding;
-  /// What syncs have brought of it; null where none has.
+  /// Rows that syncs have brought; null if there are no such syncs.
   const SyncedHalo *synced = nullptr;
 };
 
-/// What the device reads of `source`. Elements in front of the first one of the
-/// whole dimension, and after its last, are `fill`, or anything where that is
-/// null. The cause of what is sent begins with `why`.
+/// The elements of `source` that the device reads. Elements before the first
+/// one of the whole dimension, and after its last, are `fill`, or anything if
+/// that is null. Causes of collectives begin with `why`.
 FailureOr<Value> readWindows(OpBuilder &builder, Location loc,
                              const MeshLayout &layout, ReshardPlanner &planner,
                              WindowSource source, ArrayRef<WindowRead> reads,
                              Value fill, const Twine &why, Attribute scope);
 
-/// The adjoint: of `part`, what the device's iterations have added up beginning
-/// with `start`, to the device's part of a tensor of type `whole` placed as
-/// `sharding`, with what others have added up of its rows. What `reads` says is
-/// as readWindows has it; what would be filled in there is dropped.
+/// The adjoint. `part` is the sums of the device's iterations, which began with
+/// `start`. Returns the device's part of a tensor of type `whole`, placed as
+/// `sharding`, with the sums of other devices for its rows. `reads` is as for
+/// readWindows; rows that would be filled in there are dropped.
 FailureOr<Value> addWindows(OpBuilder &builder, Location loc,
                             const MeshLayout &layout, ReshardPlanner &planner,
                             Value part, TypedAttr start, RankedTensorType whole,
@@ -72,11 +73,12 @@ FailureOr<Value> addWindows(OpBuilder &builder, Location loc,
 int64_t getReach(const MeshLayout &layout, DimShardingAttr dim,
                  const WindowRead &read);
 
-/// Who asked for what an op's windows take, and what that is: "brings ...".
+/// The cause of the collectives for an op's windows: "brings ...".
 std::string describeWindows(Operation *op, const Twine &what);
 
-/// The windows of ops that become local one after the other. What several of
-/// them read of a value alike, or from the same element on, is brought once.
+/// The windows of ops that become local one after the other. If several ops
+/// read the same elements of a value, or from the same element on, these are
+/// brought once.
 class LocalWindows {
 public:
   LocalWindows(const MeshLayout &layout, ReshardPlanner &planner,
@@ -84,25 +86,25 @@ public:
       : layout(layout), planner(planner), builder(builder), wholes(wholes),
         synced(synced) {}
 
-  /// The rule of an op some of whose operands are local already.
+  /// The rule of an op, of which some operands are local already.
   ShardingRule getWholeRule(Operation *op);
-  /// Brings what the op reads in windows of sharded operands.
+  /// Brings the elements that the op reads in windows of sharded operands.
   LogicalResult bring(Operation *op, const LocalView &view,
                       const ShardingRule &rule);
-  /// Ops that read in windows fill in what a pad adds; for all others its rows
-  /// move on. Whether it was seen to.
+  /// Ops that read in windows fill in a pad's rows; for other ops these rows
+  /// are moved. Returns whether the pad was handled.
   FailureOr<bool> visitPad(tensor::PadOp pad, const LocalView &view,
                            const ShardingRule &rule);
-  /// Gives an op that writes windows of sharded results zeros to add to, as
-  /// many as its iterations reach: before it is made local.
+  /// Before the op is made local: gives an op that writes windows of sharded
+  /// results zeros to add to, as many as its iterations reach.
   void makeRoom(DestinationStyleOpInterface op, const LocalView &view,
                 const ShardingRule &rule);
-  /// What the op has added up goes home, and takes its results' place; after
-  /// it was made local.
+  /// After the op was made local: sends its sums to the owners, and replaces
+  /// its results by the sums.
   LogicalResult sendHome(DestinationStyleOpInterface op, const LocalView &view,
                          const ShardingRule &rule);
-  /// What is left by a slice whose rows were not sent home; null if it has them
-  /// all to itself.
+  /// The result of a slice whose rows were not sent to owners; null if it has
+  /// all rows to itself.
   Value takeCropped(Operation *slice) { return cropped.lookup(slice); }
 
 private:
@@ -116,11 +118,11 @@ private:
   OpBuilder &builder;
   WholeValues &wholes;
   SyncedHalos &synced;
-  /// Pads of sharded dimensions whose users fill in what they add, not local
-  /// yet: what they pad.
+  /// Pads of sharded dimensions whose users fill in their rows, not local yet,
+  /// with their operands.
   llvm::DenseMap<Operation *, Whole> openPads;
-  /// What windows of a value have been brought before: to which block, with
-  /// what filled in, and where it is. Ops that read alike share it.
+  /// The windows of a value that were brought before: to which block, with
+  /// which fill, and the result. Ops that read the same share it.
   struct Brought {
     Block *block;
     Attribute fill;
@@ -128,9 +130,9 @@ private:
     Value ready;
   };
   llvm::DenseMap<Value, SmallVector<Brought, 1>> brought;
-  /// Ops with room for what they write in windows: what they add to in truth.
+  /// Ops with enlarged destinations for windows: their original destinations.
   llvm::DenseMap<Operation *, SmallVector<Value, 1>> roomy;
-  /// What slices leave of such results, by slice.
+  /// The results of slices of such results, by slice.
   llvm::DenseMap<Operation *, Value> cropped;
   /// The windows that ops of a block read of a value, with the iterations of
   /// each, before the first of them was made local.

@@ -1,8 +1,8 @@
-//===- WindowSums.cpp - What a device's iterations add up -----------------===//
+//===- WindowSums.cpp - Sums of a device's iterations ---------------------===//
 //
-// The adjoint of readWindows, step by step: rows that a device has added up for
-// others go home by one dist.halo_reduce and are added there, the last
-// dimension first, so that corners go by the same way as they come. Where
+// The adjoint of readWindows, step by step. Rows that a device has summed for
+// others are sent to their owners by one dist.halo_reduce and added there. The
+// last dimension comes first, so that corners take the same way back. Where
 // readWindows gathers, a sum is scattered.
 //
 //===----------------------------------------------------------------------===//
@@ -11,6 +11,8 @@
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Interfaces/Reductions.h"
+#include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -23,7 +25,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What is added to, in place of a tensor.
+/// The value that replaces a tensor as the initial sum.
 static Value createFilled(OpBuilder &b, Location loc, Value like,
                           RankedTensorType type, TypedAttr number) {
   SmallVector<OpFoldResult> sizes;
@@ -36,9 +38,10 @@ static Value createFilled(OpBuilder &b, Location loc, Value like,
   return linalg::FillOp::create(b, loc, value, empty).getResult(0);
 }
 
-/// What a device's sums begin with: what one device's do, if that is nothing,
-/// as what begins with 0 is never -0, and what begins with -0, since it moves
-/// rows, may be. Any other `init` is added to the sums at the end.
+/// The initial value of a device's sums. It is the one-device program's initial
+/// value if that adds nothing. A sum that begins with 0 is never -0; one that
+/// begins with -0 moves rows, so it may be -0. Any other `init` is added to the
+/// sums at the end.
 static TypedAttr getStart(OpBuilder &b, Value init, bool isAddedTo) {
   Type element = getElementTypeOrSelf(init.getType());
   if (!isAddedTo)
@@ -62,8 +65,8 @@ public:
                            int64_t size);
   void crop(const WindowRead &read) {
     int64_t size = type().getDimSize(read.window.dim);
-    value =
-        slice(value, read.window.dim, read.low, size - read.low - read.high);
+    value = sliceAlong(b, loc, value, read.window.dim, read.low,
+                       size - read.low - read.high);
   }
   Value take() { return value; }
 
@@ -74,7 +77,6 @@ private:
   Value constant(int64_t number) {
     return arith::ConstantIndexOp::create(b, loc, number);
   }
-  Value slice(Value from, int64_t dim, int64_t offset, int64_t size);
   Value insert(Value part, Value into, int64_t dim, OpFoldResult offset);
   Value computePlace(const WindowPlan &plan, const Window &window,
                      DimShardingAttr sharding, int64_t before);
@@ -96,21 +98,6 @@ private:
   Attribute scope;
 };
 } // namespace
-
-Value Adder::slice(Value from, int64_t dim, int64_t offset, int64_t size) {
-  auto whole = cast<RankedTensorType>(from.getType());
-  if (offset == 0 && size == whole.getDimSize(dim))
-    return from;
-  SmallVector<OpFoldResult> offsets(whole.getRank(), b.getIndexAttr(0)),
-      ones(whole.getRank(), b.getIndexAttr(1)),
-      sizes = tensor::getMixedSizes(b, loc, from);
-  offsets[dim] = b.getIndexAttr(offset);
-  sizes[dim] = b.getIndexAttr(size);
-  SmallVector<int64_t> shape(whole.getShape());
-  shape[dim] = size;
-  return tensor::ExtractSliceOp::create(b, loc, whole.clone(shape), from,
-                                        offsets, sizes, ones);
-}
 
 Value Adder::insert(Value part, Value into, int64_t dim, OpFoldResult offset) {
   int64_t rank = type().getRank();
@@ -139,9 +126,9 @@ Value Adder::computePlace(const WindowPlan &plan, const Window &window,
   return place;
 }
 
-/// Puts what the device has where it belongs: among its rows with those that it
-/// sends on both sides, or, where these are not exchanged, in the whole
-/// dimension. What belongs nowhere is dropped.
+/// Adds the device's sums at their positions: among its rows and those that it
+/// sends on both sides, or, if these are not exchanged, in the whole dimension.
+/// Others are dropped.
 void Adder::moveTo(const WindowPlan &plan, const Window &window,
                    DimShardingAttr sharding) {
   int64_t dim = window.dim, length = type().getDimSize(dim);
@@ -165,7 +152,8 @@ void Adder::moveTo(const WindowPlan &plan, const Window &window,
   if (!isFixed)
     place = computePlace(plan, window, sharding, before);
   Value others = createFilled(b, loc, value, type().clone(shape), start);
-  value = slice(insert(value, others, dim, place), dim, before, room);
+  value = sliceAlong(b, loc, insert(value, others, dim, place), dim, before,
+                     room);
 }
 
 /// Past the ends of the line rows are nobody's.
@@ -173,16 +161,13 @@ void Adder::sendHome(const WindowPlan &plan, int64_t dim,
                      ArrayRef<AxisRefAttr> axes) {
   if (plan.low == 0 && plan.high == 0)
     return;
-  SmallVector<AxisRefAttr, 2> joined(axes);
-  layout.coalesce(joined);
   SmallVector<int64_t> shape(type().getShape());
   shape[dim] = plan.rows.extent;
   auto op = HaloReduceOp::create(
       b, loc, type().clone(shape), value, b.getI64IntegerAttr(dim),
       /*size=*/IntegerAttr(), b.getI64IntegerAttr(plan.low),
       b.getI64IntegerAttr(plan.high), /*periodic=*/UnitAttr(),
-      b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end())),
-      layout.getName(), b.getStringAttr(why));
+      layout.getAxesAttr(axes), layout.getName(), b.getStringAttr(why));
   if (scope)
     op->setDiscardableAttr(kScopeAttr, scope);
   value = op.getResult();
@@ -294,8 +279,8 @@ LogicalResult LocalWindows::sendHome(DestinationStyleOpInterface op,
   return success();
 }
 
-/// The slice that cuts off rows of a result which are then not sent: along
-/// dimensions that are shared out only where windows write them.
+/// The slice that cuts off rows of a result which are then not sent: only along
+/// sharded dimensions that windows write.
 static tensor::ExtractSliceOp findLocalCrop(OpResult result,
                                             const TensorRule &tensor,
                                             ShardingAttr sharding,

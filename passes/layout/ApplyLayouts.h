@@ -1,4 +1,4 @@
-//===- ApplyLayouts.h - Tensors stored as was chosen ------------*- C++ -*-===//
+//===- ApplyLayouts.h - Carries out a choice of layouts ---------*- C++ -*-===//
 
 #ifndef DIST_PASSES_LAYOUT_APPLYLAYOUTS_H
 #define DIST_PASSES_LAYOUT_APPLYLAYOUTS_H
@@ -8,9 +8,9 @@
 
 namespace mlir::dist {
 
-/// Gives all of `values` their types, the ops that make and take them their
-/// indexing maps and dimensions, and puts a linalg.transpose (kPacksAttr) where
-/// an order ends.
+/// Changes the types of all of `values`, and the indexing maps and dimensions
+/// of the ops that write and read them. Inserts a linalg.transpose (kPacksAttr)
+/// where an order ends.
 void applyLayouts(StoredValues &values, RewriterBase &rewriter);
 
 } // namespace mlir::dist

@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What a reshape takes apart or puts together: the tensor with fewer
-/// dimensions, the one with more, and which of these each of those is.
+/// The tensors of a reshape: the one with fewer dimensions, the one with more,
+/// and which of the former each of the latter belongs to.
 namespace {
 struct Reshape {
   Value few, many;

@@ -1,9 +1,9 @@
 //===- DimOrders.h - Ops that work in any order of dimensions ---*- C++ -*-===//
 //
-// A carrier is an op that does the same whatever order its tensors are stored
-// in, if all are stored in orders that go together: collectives, slices,
-// concatenations, reshapes, elementwise ops on tensors. Ops of linalg are none:
-// each of their operands may be stored in an order of its own.
+// A carrier is an op that works in any order of dimensions, if the orders of
+// its tensors are compatible: collectives, slices, concatenations, reshapes,
+// elementwise ops on tensors. Linalg ops are not carriers: each of their
+// operands may have an order of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,19 +15,20 @@
 
 namespace mlir::dist {
 
-/// Tensors of `op` whose orders must go together; none if it is no carrier.
+/// Tensors of `op` whose orders must be compatible; empty if it is not a
+/// carrier.
 SmallVector<Value> getCarried(Operation *op);
 
-/// The order of `to` that goes together with the `order` of `from`, if there is
-/// one; both are carried by `op`.
+/// The order of `to` that is compatible with the `order` of `from`, if there is
+/// one. Both are tensors of `op`.
 std::optional<DimOrder> carry(Operation *op, Value from,
                               ArrayRef<int64_t> order, Value to);
 
 /// The type of a tensor that is stored in `order`.
 RankedTensorType reorder(RankedTensorType type, ArrayRef<int64_t> order);
 
-/// Rewrites the attributes of a carrier; `orderOf` has the orders of all that
-/// it carries. Types are set by who calls.
+/// Rewrites the attributes of a carrier; `orderOf` gives the orders of its
+/// tensors. The caller sets types.
 void reorderCarrier(Operation *op,
                     llvm::function_ref<ArrayRef<int64_t>(Value)> orderOf);
 

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 /// What two collectives of one group do with the dimensions of a tensor: cut
-/// the one, put the other together; -1 where there is none.
+/// one, join the other; -1 if they do not.
 namespace {
 struct Move {
   int64_t cut, joined;

@@ -1,4 +1,4 @@
-//===- FoldPairs.h - Collectives that undo each other -----------*- C++ -*-===//
+//===- FoldPairs.h - Removes inverse collectives ----------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_LAYOUT_FOLDPAIRS_H
 #define DIST_PASSES_LAYOUT_FOLDPAIRS_H
@@ -7,9 +7,9 @@
 
 namespace mlir::dist {
 
-/// Folds an all_to_all of the inverse one, an all_slice of the all_gather that
-/// put it together and the other way round, also with transposes in between.
-/// Leaves what has no user any more where it is.
+/// Folds an all_to_all of the inverse all_to_all, and an all_slice of an
+/// all_gather over the same axes or the reverse, also with transposes in
+/// between. Ops without users are not erased.
 void foldInversePairs(Operation *function, RewriterBase &rewriter);
 
 } // namespace mlir::dist

@@ -2,9 +2,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/layout/ApplyLayouts.h"
 #include "passes/layout/FoldPairs.h"
 #include "passes/layout/Passes.h"
@@ -17,14 +16,6 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What has no user any more goes, users before what they used.
-static void eraseDead(Operation *function, RewriterBase &rewriter) {
-  function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-    if (isOpTriviallyDead(op))
-      rewriter.eraseOp(op);
-  });
-}
-
 namespace {
 struct FuseTransposesPass
     : mlir::dist::impl::FuseTransposesPassBase<FuseTransposesPass> {
@@ -36,7 +27,7 @@ struct FuseTransposesPass
       foldInversePairs(function, rewriter);
       StoredValues values = chooseLayouts(function);
       applyLayouts(values, rewriter);
-      eraseDead(function, rewriter);
+      (void)runRegionDCE(rewriter, function->getRegions());
     }
   }
 };

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/layout/DimOrders.h"
 
 using namespace mlir;
@@ -60,12 +61,12 @@ bool mlir::dist::takesStored(OpOperand &use, const StoredValue &entry,
 
 namespace {
 
-/// How often each value was looked at. Chains that hang together and want
-/// different orders in different places are not tried without end.
+/// How often each value was visited. Connected chains that want different
+/// orders in different places are not tried forever.
 using Visits = llvm::DenseMap<Value, unsigned>;
-constexpr unsigned kMostVisits = 12;
 
-/// One try: a collective is given an order, and what hangs on it follows.
+/// One try: a collective gets an order, and the orders that depend on it
+/// follow.
 class Trial {
 public:
   Trial(const StoredValues &settled, Visits &visits, Operation *cause,
@@ -93,7 +94,7 @@ private:
   int64_t before = 0, after = 0;
 };
 
-/// Every collective that copies, and what hangs on it.
+/// Every collective that copies, and what depends on it.
 class Choice {
 public:
   explicit Choice(Operation *function) : function(function) {}

@@ -1,10 +1,10 @@
-//===- LayoutChoice.h - In which order tensors are stored -------*- C++ -*-===//
+//===- LayoutChoice.h - Choice of dimension orders --------------*- C++ -*-===//
 //
-// Ops of linalg read and write tensors in any order of dimensions at no cost.
-// Between them lie chains of carriers (DimOrders.h); each chain with
-// collectives in it is given the order in which least is copied: by the
-// collectives, and where a chain ends at what knows one order only (arguments,
-// results, calls, loops, other ops).
+// Linalg ops read and write tensors in any order of dimensions at no cost.
+// Between them are chains of carriers (DimOrders.h). Each chain with
+// collectives gets the order in which the fewest bytes are copied. Copies are
+// made by collectives, and at the chain's ends, where other ops know one order
+// only (arguments, results, calls, loops, other ops).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,28 +16,28 @@
 
 namespace mlir::dist {
 
-/// A tensor that is stored otherwise than its type says.
+/// A tensor that is stored in another order than its type's.
 struct StoredValue {
   Value value;
   DimOrder order;
-  /// Whether the op that makes it knows its own order only: what others take is
-  /// a copy.
+  /// Whether the op that computes it knows only its own order. Readers then
+  /// take a copy.
   bool isCopied = false;
-  /// The collective for whose sake this is.
+  /// The collective that this is done for.
   Operation *cause = nullptr;
 };
 
-/// One set of tensors and what is stored how. Entries are found by value, and
-/// stay in the order in which they were made.
+/// A set of tensors with their orders. Entries are found by value, and stay in
+/// the order of their creation.
 class StoredValues {
 public:
   const StoredValue *find(Value value) const;
   StoredValue *find(Value value);
   StoredValue &add(StoredValue entry);
-  /// Makes an entry that of another value.
+  /// Changes the value of an entry.
   void rename(StoredValue &entry, Value value);
 
-  /// Carriers that work in the orders of what they carry.
+  /// Carriers that work in the orders of their tensors.
   llvm::SetVector<Operation *> carriers;
   std::vector<StoredValue> entries;
 
@@ -45,16 +45,16 @@ private:
   llvm::DenseMap<Value, size_t> numbers;
 };
 
-/// Whether `use`, of a tensor that is stored as `entry` says, takes it so; else
-/// it is to be given the tensor in its type's own order.
+/// Whether `use`, of a tensor that is stored as `entry` says, reads it in that
+/// order. Otherwise it needs the order of the type.
 bool takesStored(OpOperand &use, const StoredValue &entry,
                  const StoredValues &values);
 
-/// Whether a tensor is made anew wherever it is wanted: it holds nothing, or
-/// one value.
+/// Whether a tensor is created again for each use: it holds nothing, or one
+/// value.
 bool isRemade(Value value);
 
-/// What is to be stored how in `function`. Linear in the number of its ops.
+/// The tensors of `function` with new orders. Linear in the number of ops.
 StoredValues chooseLayouts(Operation *function);
 
 } // namespace mlir::dist

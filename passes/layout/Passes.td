@@ -8,14 +8,17 @@ include "mlir/Pass/PassBase.td"
 def FuseTransposesPass : Pass<"dist-fuse-transposes", "ModuleOp"> {
   let summary = "Collectives on the leading dimension: level 3 to 4";
   let description = [{
-    NCCL and MPI cut and join tensors in their leading dimension; in any other one
-    blocks are copied together before they are sent, or apart after they came. This
-    pass stores tensors in an order of dimensions in which fewer bytes are copied
-    so. Ops of linalg write and read any order, by their indexing maps; slices,
-    concatenations, reshapes and other collectives between them work in the order
-    that they are given. Where that ends, at arguments, results, loops, calls and
-    other ops, a `linalg.transpose` with the attribute `dist.packs` is put, if that
-    still copies less than before. What is left on another dimension stays as it is.
+    Needs a program of level 3. NCCL and MPI split and concatenate tensors in
+    their leading dimension. In any other dimension, blocks are packed before they
+    are sent, and unpacked after they are received. This pass stores tensors with
+    another order of dimensions, so that fewer bytes are copied.
+
+    Linalg ops can read and write any order, through their indexing maps. Slices,
+    concatenations, reshapes and other collectives between them keep the order
+    that they are given. The new order ends at arguments, results, loops, calls
+    and other ops. There a `linalg.transpose` with the attribute `dist.packs` is
+    inserted, if the program still copies less than before. Other collectives stay
+    on their dimension.
 
     ```mlir
     %0 = linalg.contract indexing_maps = [#bsk, #kn, #bsn] … -> tensor<2x8x4xf32>
@@ -29,11 +32,11 @@ def FuseTransposesPass : Pass<"dist-fuse-transposes", "ModuleOp"> {
     %2 = linalg.generic {indexing_maps = [#sbn, #bsn], …} ins(%1 : tensor<4x2x4xf32>) …
     ```
 
-    An all_to_all of the inverse one is no communication at all, nor is an all_slice
-    of the all_gather over the same axes, nor the other way round: they go.
+    Inverse pairs need no communication and are erased: an all_to_all of the
+    inverse all_to_all, and all_slice and all_gather over the same axes, in either
+    order.
 
-    Nothing is computed otherwise than before. `dist-report` counts what is copied,
-    before and after.
+    All results keep their bits. `dist-report` counts the copied bytes.
   }];
   let dependentDialects = [
     "::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",

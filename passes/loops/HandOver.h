@@ -1,4 +1,4 @@
-//===- HandOver.h - What backward keeps of each turn ------------*- C++ -*-===//
+//===- HandOver.h - Values that loops keep for backward ---------*- C++ -*-===//
 
 #ifndef DIST_PASSES_LOOPS_HANDOVER_H
 #define DIST_PASSES_LOOPS_HANDOVER_H
@@ -7,23 +7,25 @@
 
 namespace mlir::dist {
 
-/// Whether values of the type can be kept for all turns: their size is known.
+/// Whether values of the type can be kept for all iterations: their size is
+/// known.
 bool canBeKept(Type type);
 
-/// `backward` counts turns from 0 on, and reads values of the turn of `forward`
-/// that it goes back through, the first of it the last of `forward`, as if they
-/// were its own. Makes `forward` keep these in tensors with a leading dimension
-/// of turns, which are further results of the loop that takes its place, and
-/// `backward` read them there; what costs nothing is computed again. The caller
-/// erases `forward`, whose body has moved. Fails with an error where something
-/// cannot be kept.
+/// `backward` goes back through the iterations of `forward`: it counts them
+/// from 0 on, and its first one belongs to the last one of `forward`. It reads
+/// values of `forward`'s iteration as if they were its own. This makes
+/// `forward` store them in tensors with a leading dimension of iterations,
+/// which are further results of the loop that replaces it, and makes `backward`
+/// read them there. Values that cost nothing are recomputed. The caller erases
+/// `forward`, whose body has moved. Fails with an error if a value cannot be
+/// kept.
 FailureOr<scf::ForOp> handOver(scf::ForOp forward, scf::ForOp backward,
                                int64_t turns);
 
-/// Fails with an error where the value cannot be kept for backward.
+/// Fails with an error if the value cannot be kept for backward.
 LogicalResult checkKept(Value value);
 
-/// Marks the region's ops as those of backward.
+/// Marks the region's ops as backward.
 void markBackward(Region &region);
 
 } // namespace mlir::dist

@@ -1,6 +1,7 @@
-//===- JointTurn.cpp - A turn and its adjoint in one block ----------------===//
+//===- JointTurn.cpp - An iteration and its adjoint -----------------------===//
 
 #include "passes/loops/JointTurn.h"
+#include "dialects/dist/Utils/ByComputation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -34,7 +35,8 @@ static std::optional<int64_t> countTurns(scf::ForOp loop) {
 }
 
 namespace {
-/// Integers that hang on the number of a turn alone, and do not overflow.
+/// Integers that depend only on the number of an iteration, and do not
+/// overflow.
 class Lines {
 public:
   /// The two do as many turns.
@@ -59,7 +61,7 @@ private:
   }
   std::optional<Line> compute(Value value);
   bool fits(Line line, Type type) const;
-  /// Whether it is none below zero in any turn.
+  /// Whether it is never negative.
   bool isPositive(Line line) const {
     return line.offset >= 0 && line.factor * last + line.offset >= 0;
   }
@@ -219,7 +221,8 @@ scf::ForOp JointTurn::findBackward(scf::ForOp forward) {
   return {};
 }
 
-/// Puts the value of the turn in the place of what is read of all turns.
+/// Replaces reads of the values of all iterations by the value of this
+/// iteration.
 static void replaceRead(Value read, Value value) {
   if (read.getType() == value.getType())
     return read.replaceAllUsesWith(value);
@@ -257,7 +260,7 @@ JointTurn::JointTurn(scf::ForOp forward, scf::ForOp backward)
     results.push_back(number);
     inits.push_back(forward.getInitArgs()[number]);
   }
-  // Behind what lies between the two, which the latter may read.
+  // After the ops between the two loops, which the latter may read.
   OpBuilder b(backward);
   turn = scf::ForOp::create(b, forward.getLoc(), forward.getLowerBound(),
                             forward.getUpperBound(), forward.getStep(), inits);
@@ -291,30 +294,6 @@ JointTurn::JointTurn(scf::ForOp forward, scf::ForOp backward)
                                     back.getBody()->getOperations());
   unifyScalars();
 }
-
-namespace {
-struct ByComputation : llvm::DenseMapInfo<Operation *> {
-  static constexpr OperationEquivalence::Flags kIgnored =
-      OperationEquivalence::IgnoreLocations |
-      OperationEquivalence::IgnoreDiscardableAttrs;
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-        OperationEquivalence::ignoreHashValue, kIgnored);
-  }
-  static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b)
-      return true;
-    auto isKey = [](const Operation *op) {
-      return op != getEmptyKey() && op != getTombstoneKey();
-    };
-    return isKey(a) && isKey(b) &&
-           OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a),
-                                                const_cast<Operation *>(b),
-                                                kIgnored);
-  }
-};
-} // namespace
 
 /// Scalars that the adjoint computes as the turn does are the turn's.
 void JointTurn::unifyScalars() {

@@ -1,9 +1,9 @@
-//===- JointTurn.h - A turn and its adjoint in one block --------*- C++ -*-===//
+//===- JointTurn.h - An iteration and its adjoint in one block --*- C++ -*-===//
 //
-// A loop and the one that goes back through it do the same turn, which keeps
-// values for its adjoint. Here both are one block, in which the adjoint reads
-// what the turn has computed: what is to be known of values and all that reads
-// them is seen there. What is kept is found anew when they part.
+// A loop and its adjoint do the same iterations; the loop keeps values for the
+// adjoint. Here an iteration of both is one block, in which the adjoint reads
+// the values directly. So analyses see all readers of a value. The values to
+// keep are found again when the two are separated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,26 +16,27 @@ namespace mlir::dist {
 
 class JointTurn {
 public:
-  /// The loop that reads what `forward` keeps of each turn, from the last turn
-  /// to the first; null if there is none.
+  /// The loop that reads the values that `forward` keeps of each iteration,
+  /// from the last one to the first; null if there is no such loop.
   static scf::ForOp findBackward(scf::ForOp forward);
 
-  /// Copies of both, whose turns are one block: that of the former, its
-  /// terminator, that of the latter, and its terminator.
+  /// Copies of both loops, whose iterations are one block: that of the forward
+  /// loop, its terminator, that of the backward loop, and its terminator.
   JointTurn(scf::ForOp forward, scf::ForOp backward);
 
   Block &getBlock() { return *turn.getBody(); }
   /// Erases the copies.
   void discard();
-  /// The copies take the places of the loops.
+  /// Replaces the loops by the copies.
   void part();
 
 private:
-  /// What a loop keeps of each turn, and nobody but `backward` reads.
+  /// A value that a loop keeps of each iteration, and that only `backward`
+  /// reads.
   struct Kept {
-    /// Of a turn.
+    /// The value of one iteration.
     Value value;
-    /// Which turn it is, from 0 on.
+    /// The number of the iteration, from 0 on.
     Value place;
     Operation *insert;
     SmallVector<Operation *> reads;
@@ -45,9 +46,9 @@ private:
   void unifyScalars();
 
   scf::ForOp forward, backward;
-  /// The copies; both turns are in the former.
+  /// The copies; both bodies are in the former.
   scf::ForOp turn, back;
-  /// Of the former.
+  /// Of the forward loop.
   Operation *end = nullptr;
   /// The results of `forward` that its copy has.
   SmallVector<unsigned> results;

@@ -45,7 +45,7 @@ Replay::Replay(Region &forward, Region &backward, Value known)
     follow.replaceAllUsesWith(follow.getOperand());
     follow.erase();
   }
-  // What can be had again from what is there.
+  // Values that can be recomputed from available ones.
   Block &block = forward.front();
   llvm::DenseSet<Value> available;
   if (known)
@@ -56,7 +56,7 @@ Replay::Replay(Region &forward, Region &backward, Value known)
   for (Operation &op : block)
     if (costsNothing(&op) && llvm::all_of(op.getOperands(), isAvailable))
       available.insert_range(op.getResults());
-  // Of that, what is needed.
+  // Those of them that are needed.
   for (Operation &op : llvm::reverse(block)) {
     if (llvm::none_of(op.getResults(), [&](Value result) {
           return read.contains(result) && available.contains(result);

@@ -1,8 +1,8 @@
-//===- Replay.h - What backward reads of a forward region -------*- C++ -*-===//
+//===- Replay.h - Values of forward regions in backward ---------*- C++ -*-===//
 //
-// Adjoints of a region are written in a region of their own, where the values
-// of the forward one are out of reach: what costs nothing is computed again,
-// the rest is handed over.
+// The adjoint of a region is written in a region of its own, which cannot use
+// values of the forward region. Values that cost nothing are recomputed; others
+// are passed on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +18,22 @@ namespace mlir::dist {
 
 class Replay {
 public:
-  /// Of the values of `forward`, a region of one block, those that ops within
-  /// `backward` read. Wishes of placement in `backward` whose leader is one of
-  /// them go. `known` is there on both sides, as the number of a round.
+  /// The values of `forward`, a region of one block, that ops in `backward`
+  /// read. Placement preferences in `backward` whose leader is one of them are
+  /// erased. `known` exists on both sides, such as the number of an iteration.
   Replay(Region &forward, Region &backward, Value known = nullptr);
 
-  /// What is to be handed over, in the order of its definition.
+  /// The values to pass on, in the order of their definition.
   ArrayRef<Value> getSaved() const { return saved.getArrayRef(); }
 
-  /// Writes at `builder` what is computed again, and makes `backward` read it
-  /// and what `mapping` gives for `known` and the saved values. The forward
-  /// values may have moved to another op by then.
+  /// Creates the recomputed values at `builder`, and makes `backward` read
+  /// these, and those of `mapping` for `known` and the saved values. Meanwhile
+  /// the forward values may have moved to another op.
   void connect(OpBuilder &builder, IRMapping &mapping);
 
 private:
   Region &backward;
-  /// Computed again, in order.
+  /// Recomputed values, in order.
   SmallVector<Operation *> cheap;
   llvm::SetVector<Value> saved;
 };

@@ -35,8 +35,8 @@ static std::optional<int64_t> countTurns(Operation *user, Operation *op) {
   return turns ? std::optional(turns->getSExtValue()) : std::nullopt;
 }
 
-/// Of what is gathered only slices are read in loops, each of the whole
-/// dimension that is put together: these are gathered in its place.
+/// If loops read only slices of a gathered value, each whole along the gathered
+/// dimension, then the slices are gathered instead.
 static void sliceFirst(AllGatherOp gather) {
   int64_t dim = gather.getDim();
   RankedTensorType whole = gather.getResult().getType();
@@ -83,7 +83,7 @@ static void sliceFirst(AllGatherOp gather) {
 
 static void moveGathers(scf::ForOp loop) {
   llvm::DenseSet<Value> ofParameters = findOfParameters(*loop->getBlock());
-  // What is gathered, and what is made of it.
+  // The gathered value, and values derived from it.
   llvm::DenseSet<Value> gathered;
   SmallVector<Operation *> ops;
   for (Operation &op : *loop->getBlock()) {
@@ -105,7 +105,7 @@ static void moveGathers(scf::ForOp loop) {
 }
 
 /// The op that adds to the sum that the loop carries as its argument `number`,
-/// which nothing else reads; null where there is none such.
+/// and that is its only reader; null if there is no such op.
 static linalg::GenericOp findAddition(scf::ForOp loop, unsigned number) {
   BlockArgument sum = loop.getRegionIterArg(number);
   Value next = loop.getYieldedValues()[number];

@@ -7,14 +7,14 @@
 
 namespace mlir::dist {
 
-/// Parameters that are gathered before the loop and read in it alone are
-/// gathered in each round, where they are read first; and sums that are
-/// scattered after it are scattered in each round, so that the loop carries a
-/// device's part of them.
+/// Parameters that are gathered before the loop, and read only in it, are
+/// gathered in each iteration, before the first read. Sums that are scattered
+/// after the loop are scattered in each iteration, so the loop carries only the
+/// device's part.
 void moveIntoLoop(scf::ForOp loop);
 
-/// What is gathered and of which loops read slices alone, parameters of all
-/// layers say, is gathered slice by slice, where that sends no more.
+/// If loops read only slices of a gathered value, such as the parameters of all
+/// layers, it is gathered slice by slice, unless that sends more.
 void gatherSlices(Block &block);
 
 } // namespace mlir::dist

@@ -30,7 +30,7 @@ bool MinCut::findLayers(unsigned source, unsigned sink) {
   return layer[sink] != kNone;
 }
 
-/// Along one path through the layers; 0 where there is none any more.
+/// The flow along one path through the layers; 0 if there is no path.
 int64_t MinCut::pushOnce(unsigned source, unsigned sink) {
   path.clear();
   unsigned node = source;

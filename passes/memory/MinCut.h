@@ -1,7 +1,7 @@
-//===- MinCut.h - The cheapest cut of a graph -------------------*- C++ -*-===//
+//===- MinCut.h - A minimum cut of a graph ----------------------*- C++ -*-===//
 //
-// Maximum flow by blocking flows in layers (Dinic 1970). The cut is that which
-// leaves fewest nodes on the sink's side.
+// Maximum flow by blocking flows in layers (Dinic 1970). Of all minimum cuts,
+// the one with the fewest nodes on the sink's side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +15,22 @@ namespace mlir::dist {
 
 class MinCut {
 public:
-  /// Of an edge that is not to be cut. All others together are less.
+  /// The capacity of an edge that must not be cut. All other capacities
+  /// together are less.
   static constexpr int64_t kUncut = INT64_MAX / 4;
 
   unsigned addNode();
   void addEdge(unsigned from, unsigned to, int64_t capacity);
 
-  /// Call once, after all edges were added. What the cut costs; kUncut or more
-  /// where there is none.
+  /// To be called once, after all edges were added. Returns the capacity of the
+  /// cut; kUncut or more if there is no cut.
   int64_t cut(unsigned source, unsigned sink);
   /// Whether the node is on the sink's side of the cut.
   bool isBehindCut(unsigned node) const { return behind[node]; }
 
 private:
   static constexpr unsigned kNone = ~0u;
-  /// An edge and, next to it, the same backwards.
+  /// An edge; the next one in the list is its reverse.
   struct Edge {
     unsigned to, next;
     int64_t left;
@@ -39,7 +40,7 @@ private:
   int64_t pushOnce(unsigned source, unsigned sink);
 
   std::vector<Edge> edges;
-  /// By node: its first edge, the next one to try, and how far it is.
+  /// By node: its first edge, the next edge to try, and its distance.
   std::vector<unsigned> first, current, layer;
   std::vector<unsigned> path;
   std::vector<bool> behind;

@@ -1,6 +1,6 @@
 //===- Passes.td - What is kept in memory ------------------*- tablegen -*-===//
 //
-// What backward reads of forward is kept until then, or computed again.
+// Values of forward that backward reads are kept until then, or recomputed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,23 +10,29 @@
 include "mlir/Pass/PassBase.td"
 
 def DistRecompute : Pass<"dist-recompute", "::mlir::ModuleOp"> {
-  let summary = "Backward computes again what forward need not keep: level 0 or 3";
+  let summary = "Backward recomputes what forward need not keep: level 0 or 3";
   let description = [{
-    Of what forward computes and backward reads, the fewest bytes are kept: a
-    smallest cut between the two (as AOTAutograd's partitioner finds it), through
-    ops that may be repeated. What is not kept is computed again, from what is,
-    just before its first use in backward. The same ops are repeated in the same
-    order on all devices, random numbers by the same keys: no result changes.
+    Needs a program of level 0 or 3 whose backward ops have `dist.backward`.
+    Chooses which
+    values of forward are kept for backward, so that the fewest bytes are kept. That
+    is a minimum cut between the two, through ops that may be repeated (as in
+    AOTAutograd's partitioner). Other values are recomputed from
+    the kept ones, just before their first use in backward. All devices repeat the
+    same ops in the same order, and random numbers by the same keys. So no result
+    changes.
 
-    `what=cheap` repeats ops that work element by element or only move data; never a
-    product (contraction, convolution, attention), a reduction, a loop, or what is
-    sent. `what=gathers` besides gathers parameters again that are only stored in
-    parts (ZeRO-3); those of all layers, of which a loop reads a layer's slice in each
-    turn, slice by slice. `what=asked` repeats nothing of its own accord.
+    - `what=cheap` repeats ops that work element by element or only move data. It
+      never repeats products (contractions, convolutions, attention), reductions,
+      loops, or communication.
+    - `what=gathers` also gathers again parameters that are stored sharded
+      (ZeRO-3). If a loop reads one layer's slice in each iteration, it gathers
+      slice by slice.
+    - `what=asked` repeats only what `dist.checkpoint` asks for.
 
-    Of a module under `dist.checkpoint` all may be repeated, products and collectives
-    too, from what the module is given: values that leave the module are kept where
-    something reads them, so that backward goes through one such module at a time.
+    In a module under `dist.checkpoint` all ops may be repeated, products and
+    collectives too, from the module's inputs. Values that leave the module and
+    are read elsewhere are kept. So backward goes through one such module at a
+    time.
 
     ```mlir
     %h = linalg.contract ins(%x, %w) …
@@ -47,7 +53,7 @@ def DistRecompute : Pass<"dist-recompute", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect"];
   let options = [
     Option<"what", "what", "std::string", "\"cheap\"",
-           "What is repeated: asked, cheap, or gathers">
+           "Which ops to repeat: asked, cheap, or gathers">
   ];
 }
 

@@ -1,14 +1,15 @@
 //===- Recompute.cpp - What backward reads is kept, or computed again -----===//
 //
-// --dist-recompute: the values of forward that backward needs are the sinks of
-// a network in which what may not be repeated are the sources, and each value
-// is an edge of as many units as it has bytes. The smallest cut is what is kept
-// (the idea is that of PyTorch's AOTAutograd, He and Zou 2022).
+// --dist-recompute: a minimum cut decides which values are kept. The values of
+// forward that backward needs are the sinks; values that may not be repeated
+// are the sources. Each value is an edge whose capacity is its bytes. (The idea
+// is that of PyTorch's AOTAutograd, He and Zou 2022.)
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Reads.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -57,7 +58,7 @@ private:
   SmallVector<Operation *> pending;
   /// Values that stay anyhow, as the block returns them.
   llvm::DenseSet<Value> returned;
-  /// What was made of values of forward for backward.
+  /// Values that were derived from values of forward for backward.
   llvm::DenseMap<Value, Value> kept, repeatedValues;
   /// A value of backward that is there where ops are put now.
   Value after;
@@ -93,7 +94,7 @@ unsigned Recomputation::getNode(Value value) {
   return number;
 }
 
-/// Links ops with what they are computed from, as far as they may be repeated.
+/// Links ops with their operands, as far as they may be repeated.
 void Recomputation::addOps() {
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
@@ -102,7 +103,7 @@ void Recomputation::addOps() {
       graph.addEdge(source, node, MinCut::kUncut);
       continue;
     }
-    forEachRead(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       if (ops.isComputed(operand.get()))
         graph.addEdge(getNode(operand.get()), node, MinCut::kUncut);
     });
@@ -129,7 +130,7 @@ Value Recomputation::getKept(Value value) {
 
 void Recomputation::repeatOp(Operation *op) {
   IRMapping map;
-  forEachRead(op, [&](OpOperand &operand) {
+  visitReads(op, [&](OpOperand &operand) {
     Value value = operand.get();
     map.map(value,
             isRepeated(value) ? repeatedValues.lookup(value) : getKept(value));
@@ -157,7 +158,7 @@ void Recomputation::repeat(ArrayRef<OpOperand *> reads) {
   for (OpOperand *read : reads)
     need(read->get());
   for (size_t i = 0; i < needed.size(); ++i)
-    forEachRead(needed[i], [&](OpOperand &operand) { need(operand.get()); });
+    visitReads(needed[i], [&](OpOperand &operand) { need(operand.get()); });
   SmallVector<Operation *> order = needed.takeVector();
   llvm::sort(order, [&](Operation *a, Operation *b) {
     return places.lookup(a) < places.lookup(b);
@@ -181,7 +182,7 @@ void Recomputation::run() {
   sink = graph.addNode();
   llvm::DenseSet<Value> needed;
   for (Operation *op : ops.getBackward())
-    forEachRead(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       if (ops.isComputed(operand.get()) && needed.insert(operand.get()).second)
         graph.addEdge(getNode(operand.get()), sink, MinCut::kUncut);
     });
@@ -193,7 +194,7 @@ void Recomputation::run() {
   inBackward.insert_range(ops.getBackward());
   for (Operation *op : ops.getBackward()) {
     SmallVector<OpOperand *> reads;
-    forEachRead(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       Value value = operand.get();
       if (isRepeated(value))
         reads.push_back(&operand);

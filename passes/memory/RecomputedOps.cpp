@@ -1,8 +1,10 @@
 //===- RecomputedOps.cpp - What may be computed twice ---------------------===//
 
 #include "passes/memory/RecomputedOps.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "dialects/dist/Utils/Reads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -13,23 +15,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-void mlir::dist::forEachRead(Operation *op,
-                             function_ref<void(OpOperand &)> visit) {
-  op->walk([&](Operation *nested) {
-    for (OpOperand &operand : nested->getOpOperands())
-      if (!op->isAncestor(operand.get().getParentBlock()->getParentOp()))
-        visit(operand);
-  });
-}
-
-/// Whether the op multiplies what it reads: a contraction, a convolution or an
-/// attention.
-static bool isProduct(Operation *op) {
-  auto rules = dyn_cast<ShardingRuleOpInterface>(op);
-  return rules && op->getNumOperands() > 1 &&
-         rules.getShardingRule().isContraction;
-}
 
 RecomputedOps::RecomputedOps(Block &block, Repeated repeated)
     : block(block), repeated(repeated) {
@@ -54,8 +39,8 @@ bool RecomputedOps::isComputed(Value value) const {
          !isa<tensor::EmptyOp, LocalConstantOp>(op);
 }
 
-/// By the mark that the schedule left; of what placement put there, by the
-/// module that it is there for, or by what it is computed from.
+/// From the mark that the schedule left. For ops that placement inserted: from
+/// the module that they serve, or from their operands.
 void RecomputedOps::findModules() {
   llvm::DenseMap<StringRef, Attribute> marks;
   for (Operation &op : block)
@@ -74,7 +59,7 @@ void RecomputedOps::findModules() {
       return {};
     }
     // No product is put there by placement.
-    if (isProduct(op))
+    if (isContraction(op))
       return {};
     for (Value operand : op->getOperands())
       if (Operation *source = operand.getDefiningOp())
@@ -88,21 +73,13 @@ void RecomputedOps::findModules() {
 }
 
 llvm::DenseSet<Value> mlir::dist::findOfParameters(Block &block) {
-  auto isParameter = [](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    auto function =
-        argument
-            ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-            : FunctionOpInterface();
-    return function && argument.getOwner()->isEntryBlock() &&
-           function.getArgAttr(argument.getArgNumber(), kParameterAttr);
-  };
   llvm::DenseSet<Value> found;
   for (Operation &op : block) {
     bool any = false, all = true;
-    forEachRead(&op, [&](OpOperand &operand) {
+    visitReads(&op, [&](OpOperand &operand) {
       Value value = operand.get();
-      bool isOne = isParameter(value) || found.contains(value);
+      bool isOne =
+          isArgumentWith(value, kParameterAttr) || found.contains(value);
       any |= isOne;
       all &= isOne || !isa<RankedTensorType>(value.getType()) ||
              value.getDefiningOp<tensor::EmptyOp>();
@@ -128,7 +105,7 @@ bool RecomputedOps::isCheap(Operation *op) const {
     return false;
   if (auto nest = dyn_cast<linalg::LinalgOp>(op))
     return nest.getNumReductionLoops() == 0;
-  return !isProduct(op);
+  return !isContraction(op);
 }
 
 void RecomputedOps::findRepeatable() {
@@ -138,8 +115,8 @@ void RecomputedOps::findRepeatable() {
       repeatable.insert(op);
 }
 
-/// What a module hands on is not computed again for others, nor from what it
-/// was given through others.
+/// Outputs of a module are not recomputed for other modules, nor inputs that it
+/// got through other modules.
 void RecomputedOps::keepWhatLeaves() {
   for (Operation *op : forward) {
     Attribute module = getModule(op);
@@ -155,7 +132,7 @@ void RecomputedOps::keepWhatLeaves() {
   }
 }
 
-/// What is kept is what it is a view of, and what backward moves.
+/// A view keeps its source. Backward may move values.
 void RecomputedOps::keep(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && op->getBlock() == &block && !inForward.contains(op) &&
@@ -190,9 +167,9 @@ static SmallVector<Value> findTensors(Value scalar, Operation *op) {
   return tensors;
 }
 
-/// Where backward looks for what equals another value, as an extreme does the
-/// element that it is, neither may be computed again: another kernel may round
-/// otherwise, as it may fuse a product and a sum.
+/// Backward may compare a value with another one for equality, as an extreme
+/// with the elements. Then neither may be recomputed: another kernel may round
+/// otherwise, since it may fuse a product and a sum.
 void RecomputedOps::keepWhatIsCompared() {
   auto isEquality = [](arith::CmpFPredicate predicate) {
     return llvm::is_contained(

@@ -1,7 +1,7 @@
-//===- RecomputedOps.h - What may be computed twice -------------*- C++ -*-===//
+//===- RecomputedOps.h - Ops that may be recomputed -------------*- C++ -*-===//
 //
-// Tells forward and backward of a block apart, and which ops of forward may be
-// repeated.
+// Separates forward and backward of a block, and finds the ops of forward that
+// may be repeated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,20 +13,21 @@
 
 namespace mlir::dist {
 
-/// What is repeated; see --dist-recompute.
+/// The ops to repeat; see --dist-recompute.
 enum class Repeated { Asked, Cheap, Gathers };
 
 class RecomputedOps {
 public:
-  /// Of a block with ops of backward: from the first of them on, all are.
+  /// For a block with backward ops: all ops from the first backward op on are
+  /// backward.
   RecomputedOps(Block &block, Repeated repeated);
 
   ArrayRef<Operation *> getForward() const { return forward; }
   /// Without the terminator.
   ArrayRef<Operation *> getBackward() const { return backward; }
 
-  /// Whether `value` is a tensor that forward computes: no constant, and not
-  /// only a shape.
+  /// Whether `value` is a tensor that forward computes. Constants, and values
+  /// of which only the shape matters, are not.
   bool isComputed(Value value) const;
   /// Whether the op of forward may be repeated.
   bool mayRepeat(Operation *op) const { return repeatable.contains(op); }
@@ -38,7 +39,7 @@ private:
   void keepWhatLeaves();
   void keepWhatIsCompared();
   void keep(Value value);
-  /// The module under dist.checkpoint that the op is of; null: none.
+  /// The module under dist.checkpoint that contains the op, or null.
   Attribute getModule(Operation *op) const { return modules.lookup(op); }
 
   Block &block;
@@ -46,16 +47,12 @@ private:
   SmallVector<Operation *> forward, backward;
   llvm::DenseSet<Operation *> inForward, repeatable;
   llvm::DenseMap<Operation *, Attribute> modules;
-  /// Values that are made of parameters alone.
+  /// Values that are computed only from parameters.
   llvm::DenseSet<Value> ofParameters;
 };
 
-/// Values of the block that are computed of parameters alone.
+/// Values of the block that are computed only from parameters.
 llvm::DenseSet<Value> findOfParameters(Block &block);
-
-/// Calls `visit` for what the op, or one within its regions, reads from
-/// elsewhere.
-void forEachRead(Operation *op, function_ref<void(OpOperand &)> visit);
 
 } // namespace mlir::dist
 

@@ -23,7 +23,7 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// A bucket is full where it takes so many times what an empty one would.
+/// A bucket is full if it takes so many times as long as an empty one.
 static constexpr double kFull = 4;
 
 namespace {
@@ -73,7 +73,7 @@ static RankedTensorType getFlatType(Type element, int64_t elements) {
   return RankedTensorType::get({elements}, element);
 }
 
-/// Of a reduction of so many elements in place of `like`.
+/// A reduction of so many elements instead of those of `like`.
 double BucketFinder::getSeconds(AllReduceOp like, int64_t elements) {
   OpBuilder apart(like.getContext());
   Type type = getFlatType(getElementTypeOrSelf(like.getType()), elements);

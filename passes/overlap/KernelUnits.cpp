@@ -113,7 +113,7 @@ void UnitFinder::cutRun() {
   SmallVector<Operation *> loose;
   std::vector<SmallVector<Operation *, 1>> made(unit);
   for (Operation *op : run) {
-    // What is free goes with what it is made of.
+    // A free op stays with its operands.
     if (isFree(op))
       for (Value operand : op->getOperands())
         if (auto found = unitOf.find(operand.getDefiningOp());

@@ -1,8 +1,8 @@
 //===- KernelUnits.h - Ops that may be one kernel ---------------*- C++ -*-===//
 //
-// Kernels are formed of neighbours, and what is rounded how depends on the
-// kernel. So that another order changes no bit, ops that may be one kernel in
-// the order given stay together, in that order.
+// Kernels are formed from neighbours, and rounding depends on the kernel. So
+// that another order changes no bit, ops that may be one kernel in the original
+// order stay together, in that order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,15 +13,15 @@
 
 namespace mlir::dist {
 
-/// Whether the op takes no time: it is a view, a constant, a number, or made
-/// where it is used.
+/// Whether the op takes no time: it is a view, a constant, a scalar, or
+/// computed where it is used.
 using IsFree = llvm::function_ref<bool(Operation *)>;
 
-/// The ops of a block in groups: a transfer, or another op that no kernel
-/// crosses, is one of its own, and so is what is free and made of nothing
-/// that is computed since the last such op, which comes first. All others are
-/// cut where no two that are neighbours across the cut have a buffer in common,
-/// since such are never one kernel.
+/// The ops of a block in groups. A transfer, or another op that no kernel
+/// crosses, is a group of its own. So are free ops that depend on nothing that
+/// was computed since the last such op; they come first. The others are split
+/// where no two neighbours across the split share a buffer, since such ops are
+/// never one kernel.
 std::vector<SmallVector<Operation *, 1>> findKernelUnits(Block &block,
                                                          IsFree isFree);
 

@@ -1,8 +1,8 @@
 //===- ListSchedule.cpp - A list schedule of compute and links ------------===//
 //
-// Time goes forward; transfers start as soon as their operand is there and the
-// window allows, and of the computations that need not wait one goes on: which,
-// the policy says.
+// Simulates time. Transfers start as soon as their operand is available and the
+// window allows it. Of the available computations one runs next; the policy
+// chooses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,8 +101,8 @@ ReadyTasks::ReadyTasks(const OverlapProblem &problem,
   members.resize(keys.size());
 }
 
-/// A group is what the same transfer, the next one in the order given, needs;
-/// its key is what of that is still to be computed.
+/// A group is the tasks that the same transfer needs, the next one in the
+/// original order. Its key is the computation left in them.
 void ReadyTasks::groupByTransfers(const OverlapProblem &problem) {
   unsigned count = problem.tasks.size();
   keys.assign(count + 1, 0);
@@ -251,8 +251,8 @@ bool ListScheduler::isNear(unsigned number) const {
   });
 }
 
-/// What computation waits for comes first, and the window bounds it; what the
-/// end of the block waits for goes on where links would be idle.
+/// Transfers that computation waits for come first, and the window bounds them.
+/// Those that the end of the block waits for run when links would be idle.
 std::optional<unsigned> ListScheduler::chooseTransfer(bool canCompute) const {
   if (!transfers.empty() && (inFlight < window || !canCompute))
     return *transfers.begin();
@@ -275,8 +275,8 @@ void ListScheduler::startTransfer(unsigned number) {
     now = end;
   else
     now += problem.startSeconds;
-  // Nothing is in flight of what is done where it stands, and what the end
-  // waits for is no obstacle to others.
+  // A synchronous transfer is not in flight, and transfers that only the end
+  // waits for do not count.
   if (isLast[number] || !pays(number))
     used[number] = true;
   else
@@ -306,9 +306,9 @@ void ListScheduler::findFirstUses(std::vector<unsigned> &firstUse,
   computedBefore[count] = computed;
 }
 
-/// On a stream is what has something computed beside it. On each communicator
-/// all that is called while something is in flight is on the stream as well; or
-/// nothing is in flight, where that is to be done where it stands.
+/// A collective is on a stream if something is computed beside it. While
+/// something is in flight on a communicator, all its calls are on the stream.
+/// Before a synchronous call, nothing is in flight.
 void ListScheduler::findStarted() {
   unsigned count = problem.tasks.size();
   result.started.assign(count, false);

@@ -22,7 +22,7 @@ static double getResultBytes(Operation *op) {
   return bytes;
 }
 
-/// What is said of the innermost module that is named; null where nothing is.
+/// The note for the innermost module that has one; null if no module has one.
 static Attribute findWish(Operation *op, MeshOp mesh) {
   const NamedAttribute *note =
       findModuleNote(op, mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr));
@@ -53,7 +53,7 @@ public:
   OverlapProblem build();
 
 private:
-  /// Of an op of the block, with what is in it.
+  /// For an op of the block, including the ops in it.
   double getSeconds(Operation *op) {
     auto [entry, isNew] = seconds.try_emplace(op, 0);
     if (isNew)
@@ -78,13 +78,13 @@ private:
   llvm::StringMap<unsigned> links;
   /// Ops with effects, and collectives within others, keep their order.
   std::optional<unsigned> lastOrdered;
-  /// Transfers that stay where they stand, and what is computed since.
+  /// Synchronous transfers, and the ops computed since.
   std::optional<unsigned> lastFixed;
   SmallVector<unsigned> sinceFixed;
 };
 } // namespace
 
-/// Of a task that is computed: what is alive after it, and within it.
+/// For a task: the bytes alive after it, and during it.
 void ProblemBuilder::countBytes(OverlapTask &task) {
   // A view keeps alive what it is of.
   llvm::SmallPtrSet<Operation *, 8> inside(task.ops.begin(), task.ops.end());
@@ -219,8 +219,8 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
   OverlapCost cost;
   std::vector<double> linkFree(problem.numLinks, 0);
   std::vector<double> doneAt(problem.tasks.size(), 0);
-  // A buffer is alive until the last use of what is made of it for free; what
-  // only comes after its maker uses nothing.
+  // A buffer is alive until the last use of its views. An op that only comes
+  // after its maker uses nothing.
   std::vector<unsigned> usesLeft(problem.tasks.size());
   for (const OverlapTask &task : problem.tasks)
     for (unsigned need : task.getReads())

@@ -1,7 +1,7 @@
 //===- OverlapProblem.h - What may run beside what --------------*- C++ -*-===//
 //
-// The scheduling problem of one block, apart from its solvers: tasks, what they
-// need, and on which resource they take how long. Simulation judges an order.
+// The scheduling problem of one block, separate from its solvers: tasks, their
+// dependences, their resources and times. Simulation evaluates an order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ struct OverlapTask {
     Compute,
     Transfer
   };
-  /// What a schedule says of a transfer (dist.overlap).
+  /// The directive for a transfer (dist.overlap).
   enum Wish { None, Never, Always };
   SmallVector<Operation *, 1> ops;
   Kind kind = Compute;
@@ -29,16 +29,17 @@ struct OverlapTask {
   double seconds = 0;
   /// Tasks that come before, each once.
   SmallVector<unsigned, 4> needs;
-  /// How many of these, the first, have a result that this one uses.
+  /// The first numReads entries of `needs` are data dependences; the rest only
+  /// order.
   unsigned numReads = 0;
   SmallVector<unsigned, 4> users;
-  /// Of its results that others use, where they are memory of their own; and at
-  /// most at once while it is computed.
+  /// Bytes of its results that others use, if they have their own memory; and
+  /// the most bytes at once while it is computed.
   double bytes = 0, innerBytes = 0;
-  /// Of a transfer: its communicator, a number, and the links that it takes.
+  /// For a transfer: the number of its communicator, and its links.
   unsigned comm = 0;
   SmallVector<unsigned, 1> links;
-  /// Of a loop or a branch: the communicators that are called within.
+  /// For a loop or a branch: the communicators that are called in it.
   SmallVector<unsigned, 1> innerComms;
 
   ArrayRef<unsigned> getReads() const {
@@ -50,7 +51,7 @@ struct OverlapProblem {
   /// In the order of the block, without its terminator.
   std::vector<OverlapTask> tasks;
   unsigned numComms = 0, numLinks = 0;
-  /// As Machine has them.
+  /// As in Machine.
   double startSeconds = 0, slowdown = 0;
 };
 
@@ -62,55 +63,55 @@ struct OverlapOrder {
 
 struct OverlapCost {
   double seconds = 0;
-  /// The most that is alive at once, beside what lives outside of the block.
+  /// The most bytes alive at once, without values from outside of the block.
   double bytes = 0;
   /// Seconds in which the core waits for links, and in which it starts
   /// transfers.
   double exposed = 0, starting = 0;
 
   /// The time if starts cost half as much again as was measured beside large
-  /// products: what is to gain by them must not hang on that (docs/overlap.md).
+  /// products: a gain must not depend on that (docs/internals/overlap.md).
   double getCautious() const { return seconds + starting / 2; }
 };
 
-/// What the mesh says of the op's module (dist.overlap).
+/// The directive for the op's module on the mesh (dist.overlap).
 OverlapTask::Wish getWish(Operation *op, MeshOp mesh);
-/// The same where it wants chunks, {by, chunks}, or a ring, {by, ring}; null
-/// elsewhere.
+/// The same for {by, chunks} or {by, ring}; null if there are no chunks and no
+/// ring.
 DictionaryAttr getChunkWish(Operation *op, MeshOp mesh);
 
-/// Communicators are numbered alike in all blocks of a program.
+/// Communicators have the same numbers in all blocks of a program.
 using CommNumbers = DenseMap<Attribute, unsigned>;
 
 OverlapProblem buildProblem(Block &block, MeshOp mesh, StepTimes &times,
                             CommNumbers &comms);
 
-/// The order as it is, every transfer done where it stands.
+/// The original order, every transfer synchronous.
 OverlapOrder getGivenOrder(const OverlapProblem &problem);
 
 OverlapCost simulate(const OverlapProblem &problem, const OverlapOrder &order);
 
-/// What a list schedule decides by.
+/// Parameters of a list schedule.
 struct ListPolicy {
-  /// Of the computations that need not wait.
+  /// Which of the available computations comes next.
   enum Priority {
-    /// The next one in the order given.
+    /// The next one in the original order.
     Given,
-    /// Of what the transfer needs that is the least computation away: links
-    /// get work as soon as they can.
+    /// For the transfer that needs the least computation: what it needs. Links
+    /// get work as soon as possible.
     Transfers,
-    /// What starts the longest path to the end, transfers included.
+    /// The start of the longest path to the end, transfers included.
     Paths
   };
   /// At most so many transfers are started and not yet used, unless nothing
-  /// else can go on.
+  /// else can run.
   unsigned window = 1;
   Priority priority = Given;
 };
 
 OverlapOrder listSchedule(const OverlapProblem &problem, ListPolicy policy);
 
-/// All that are tried; of equal orders the first counts.
+/// All that are tried; of equal orders, the first one wins.
 SmallVector<ListPolicy> getListPolicies();
 
 } // namespace mlir::dist

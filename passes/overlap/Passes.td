@@ -1,6 +1,6 @@
 //===- Passes.td - Communication beside computation --------*- tablegen -*-===//
 //
-// What decides, at level 4, when collectives start.
+// Passes from level 3 to 4: they decide when collectives start.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,11 +10,12 @@
 include "mlir/Pass/PassBase.td"
 
 def DistUnrollAxis : Pass<"dist-unroll-axis", "::mlir::ModuleOp"> {
-  let summary = "An axis of the mesh becomes chunks in time: level 3";
+  let summary = "An axis of the mesh becomes turns in time: level 3";
   let description = [{
-    What the devices along an axis do, one device does in turns, so that what one
-    turn sends can be hidden behind what another computes. To cut a model into
-    two chunks by batch, its schedule has an axis for them:
+    Needs a program of level 3 whose schedule has an axis for turns, and that
+    `--dist-spmd=turns=AXIS` made. Each device does the work of all devices along
+    the axis, one turn after the other. What one turn sends can then travel while
+    another turn computes. Example: two turns that split the batch.
 
     ```mlir
     dist.mesh @m ["chunk" = 2, "tp" = 2]
@@ -22,33 +23,35 @@ def DistUnrollAxis : Pass<"dist-unroll-axis", "::mlir::ModuleOp"> {
       dist.shard input "x" [{"chunk"}, {}, {} ]
       …
     ```
-    and `--dist-spmd=turns=chunk --dist-unroll-axis=axis=chunk` makes of it a program
-    for `["tp" = 2]`, whose arguments and results hold all chunks. What does not
-    depend on the chunk is done once.
+    `--dist-spmd=turns=chunk --dist-unroll-axis=axis=chunk` makes a program for
+    `["tp" = 2]`, whose arguments and results hold the data of both turns. What
+    does not depend on the turn is done once.
 
-    Along the axis there may be all_gather, all_slice and axis_index, which need no
-    communication then: a gather is a concatenation, which costs nothing where the
-    parts are computed in their places. What is made of gathered values stands where it
-    stood, between turns, and shares no kernel with them (`dist.fence`), so that
-    kernels are those of the program without turns. Anything else is an error: what
-    reduces over chunks would sum in another order than without them. Of sums
-    `--dist-whole-sums`, which `turns=chunk` asks for, leaves none there.
+    Along the axis there may be all_gather, all_slice and axis_index, which then
+    need no communication. A gather becomes a concatenation, which costs nothing
+    if the parts are computed in place. What is computed from gathered values
+    stays where it was, between turns. `dist.fence` keeps it in kernels of its
+    own, so that kernels are those of the program without turns.
+
+    Other collectives along the axis are an error: a reduction would add in
+    another order than without turns. `--dist-whole-sums`, a part of `turns=AXIS`, removes these.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
-    Option<"axis", "axis", "std::string", "\"chunk\"", "The axis">
+    Option<"axis", "axis", "std::string", "\"chunk\"", "The axis of the turns">
   ];
 }
 
 def DistSplitBatch : Pass<"dist-split-batch", "::mlir::ModuleOp"> {
-  let summary = "The batch in turns: level 0 or 1 to 1";
+  let summary = "Adds an axis for turns that shards the batch: level 0 or 1 to 1";
   let description = [{
-    The mesh gets an axis for turns, and inputs whose dimension 0 is that of the
-    first one, the batch, are cut along it, within what devices have of it. Placed,
-    partitioned and unrolled (`--dist-unroll-axis`), each device does its part of the
-    batch in so many turns, of which one computes while what another sends travels.
+    The mesh gets an axis for turns. Dimension 0 of the first input is the batch.
+    Inputs with the same dimension 0 are sharded over the new axis, within the
+    part that a device has. After placement, partitioning and
+    `--dist-unroll-axis`, each device does its part of the batch in turns. What
+    one turn sends travels while another computes.
 
     ```mlir
     dist.mesh @m ["tp" = 2]                       // before
@@ -59,23 +62,25 @@ def DistSplitBatch : Pass<"dist-split-batch", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::dist::DistDialect"];
   let options = [
-    Option<"turns", "turns", "int64_t", "2", "How many">,
-    Option<"axis", "axis", "std::string", "\"turn\"", "The axis's name">
+    Option<"turns", "turns", "int64_t", "2", "Number of turns">,
+    Option<"axis", "axis", "std::string", "\"turn\"", "Name of the new axis">
   ];
 }
 
 def DistBucketReductions : Pass<"dist-bucket-reductions", "::mlir::ModuleOp"> {
-  let summary = "Small reductions that are ready near one another are one call: level 3";
+  let summary = "Joins small all_reduces that are ready near one another: level 3";
   let description = [{
-    all_reduces of a block over the same axes, of the same kind and type, are done
-    as one of their concatenation, where the last of them stands, if nothing
-    between them needs their results: gradients of biases and norms, say. What is
-    joined is small: by the machine's figures a call more must cost more than
-    copying its data there and back, and a bucket is full where it takes four
-    times what the smallest call does.
+    Needs a program of level 3. all_reduces of one block become one call if they
+    have the same axes, kind and type, and nothing between them needs their
+    results. Example: the gradients of biases and norms. The call works on the
+    concatenation of their operands, and stands where the last of them stood.
 
-    Members' elements are added in the order of the ranks, whatever is beside them:
-    so no bit changes. Calls of modules that `dist.overlap` speaks of stay as they
+    Only small operands are joined: by the machine's figures, one more call must
+    cost more than copying the data there and back. A bucket is full when it takes
+    four times as long as the smallest call.
+
+    Elements are added in the order of the ranks, whatever is beside them, so no
+    bit changes. Calls of modules with a `dist.overlap` directive stay as they
     are.
 
     ```mlir
@@ -95,24 +100,28 @@ def DistBucketReductions : Pass<"dist-bucket-reductions", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"machineName", "machine", "std::string", "",
-           "What it runs on: a name or a file, as of dist-report">,
+           "The machine: a name or a file, as in dist-report">,
     Option<"link", "link", "std::string", "",
-           "As of --dist-schedule-overlap">,
+           "As in --dist-schedule-overlap">,
     Option<"report", "report", "bool", "false",
-           "Say of each block how many were joined, as a remark">
+           "Report how many were joined in each block, as a remark">
   ];
 }
 
 def DistChunkCollectives : Pass<"dist-chunk-collectives", "::mlir::ModuleOp"> {
-  let summary = "Collectives in chunks, with the products beside them: level 3";
+  let summary = "Splits collectives, and the products beside them, into chunks: level 3";
   let description = [{
-    Collectives of modules that a schedule wants in chunks (`dist.overlap "h.*"
-    chunks 2`) are done in parts of a dimension that they leave as it is: of those
-    with most products beside them, the outermost. So are the ops that make what is
-    sent and that nothing else reads, back to a product, and those that read what
-    comes, up to a product (Wang et al. 2023, "Overlap Communication with Dependent
-    Computation via Decomposition in Large Deep Learning Models").
-    `--dist-schedule-overlap` then computes one part while another travels.
+    Needs a program of level 3 whose mesh op notes the directives `dist.overlap
+    "h.*" chunks 2`. The collectives of these modules are split along a dimension
+    that they leave as it is. If there are several, the one with the most products
+    beside the collective is taken, then the outermost.
+
+    The ops around a collective are split too. Backwards these are the ops that
+    compute what is sent and that nothing else reads, up to a product. Forwards they
+    are the ops that read what is received, up to a product (Wang et al. 2023,
+    "Overlap Communication with Dependent Computation via Decomposition in Large Deep
+    Learning Models").
+    `--dist-schedule-overlap` then computes one chunk while another travels.
 
     ```mlir
     %y = linalg.contract … ins(%a, %w : tensor<4x16x64xf32>, …) …
@@ -126,9 +135,9 @@ def DistChunkCollectives : Pass<"dist-chunk-collectives", "::mlir::ModuleOp"> {
     %z1 = dist.all_reduce %y1 sum over "tp" : tensor<2x16x32xf32>
     %z = tensor.concat dim(0) %z0, %z1 : …
     ```
-    No sum is taken in another order, as far as a library's products of fewer rows
-    are the rows of its products of more (docs/overlap.md). A module without such a
-    collective is an error, at the directive.
+    No sum is added in another order, as long as a library computes a row of a
+    product in the same way for any number of rows (docs/internals/overlap.md). A module
+    without such a collective is an error, at the directive.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::arith::ArithDialect",
@@ -137,12 +146,14 @@ def DistChunkCollectives : Pass<"dist-chunk-collectives", "::mlir::ModuleOp"> {
 }
 
 def DistRotateLoops : Pass<"dist-rotate-loops", "::mlir::ModuleOp"> {
-  let summary = "Loops send a turn ahead what hangs on nothing they carry: level 3";
+  let summary = "Loops prefetch collectives that need no loop-carried value: level 3";
   let description = [{
-    A turn's first collectives have nothing to travel beside where what is computed
-    needs them. Those that hang on nothing that the loop carries (the parameters of
-    layer i, stored in parts) are sent in the turn before, those of the first turn
-    before the loop; the last turn comes behind it. As many are sent as before.
+    Needs a program of level 3. In a loop, the first collectives of an iteration
+    have nothing to travel beside, because the computation needs their results at
+    once. Some do not depend on loop-carried values: those of the parameters of
+    layer i, which are stored sharded. The pass issues them one iteration early.
+    Those of the first iteration stand before the loop, and the last iteration
+    follows the loop. The number of collectives stays the same.
 
     ```mlir
     %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%x = %x0) -> tensor<256x512xf32> {
@@ -164,45 +175,51 @@ def DistRotateLoops : Pass<"dist-rotate-loops", "::mlir::ModuleOp"> {
     }
     %r = linalg.matmul ins(%r7#0, %r7#1 : …) …
     ```
-    and `--dist-schedule-overlap` has `%n` travel beside the product. For how many of
-    a turn's collectives that is done, the first, twice as many, and so on to all, is
-    simulated with the orders of that pass; a loop stays as it is unless all its turns
-    are faster by the margin and a turn needs no more memory than allowed, what is
-    kept from turn to turn and copied included. Loops of unknown counts stay as they
-    are.
+    `--dist-schedule-overlap` then lets `%n` travel beside the product.
+
+    The pass tries to move the first collective, the first two, four, …, up to
+    all, and simulates each with the orders of that pass. The loop stays as it is
+    unless all its iterations are faster by `margin`, and an iteration needs at
+    most `memory` times the memory. That memory includes values that are carried
+    and copied. Loops with unknown counts stay as they are.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::arith::ArithDialect"];
   let options = [
     Option<"machineName", "machine", "std::string", "",
-           "What it runs on: a name or a file, as of dist-report">,
+           "The machine: a name or a file, as in dist-report">,
     Option<"link", "link", "std::string", "",
-           "As of --dist-schedule-overlap">,
+           "As in --dist-schedule-overlap">,
     Option<"margin", "margin", "double", "0.02",
            "By how much a loop must be faster">,
     Option<"memory", "memory", "double", "1.1",
-           "How many times the memory of a turn as given may be needed">,
+           "The most memory of an iteration, as a multiple of the original's">,
     Option<"report", "report", "bool", "false",
-           "Say of each loop what was foreseen and done, as a remark">
+           "Report each loop's estimate and what was done, as a remark">
   ];
 }
 
 def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
   let summary = "Collectives run beside computation: level 3 to 4";
   let description = [{
-    Orders the ops of each block so that collectives start as soon as their
-    operand is there, and computation that does not need them goes on meanwhile.
-    What then runs beside computation gets `dist.stream`. Nothing is computed
-    otherwise than before.
+    Needs a program of level 3. Orders the ops of each block so that collectives
+    start as soon as their operand is available, and computation that does not
+    need them goes on meanwhile. Leaves a program of level 4: collectives that run
+    beside computation have `dist.stream`. No result changes.
 
-    Orders are found by list scheduling: collectives start as soon as their operand
-    is there, with at most so many started and not yet used; of the ops whose
-    operands are there, computed is the next one in the order given, or what is
-    the least computation before a collective, so that links get work soon, or
-    what starts the longest path to the end. Each order is
-    simulated on a machine (docs/machines.md) with one link an axis of the mesh, and
-    the program stays as it is unless one is faster by the margin and needs no
-    more memory than allowed.
+    The pass tries several orders, all found by list scheduling. Collectives start
+    as soon as their operand is available, with a limit on the number that is
+    started and not yet used. The orders differ in which of the available ops is
+    computed next:
+
+    - the next one in the original order;
+    - the one with the least computation before a collective, so that links get
+      work soon;
+    - the one that starts the longest path to the end.
+
+    Each order is simulated on a machine (docs/internals/machines.md) with one
+    link for each axis of the mesh. The program stays as it is unless an order is
+    faster by `margin`, and needs at most `memory` times the memory.
 
     ```mlir
     %0 = dist.all_gather %w0 dim 0 over "dp" : …
@@ -221,15 +238,15 @@ def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect"];
   let options = [
     Option<"machineName", "machine", "std::string", "",
-           "What it runs on: a name or a file, as of dist-report">,
+           "The machine: a name or a file, as in dist-report">,
     Option<"link", "link", "std::string", "",
-           "In place of the machine's links one along each axis of the mesh, as in {latency=20us,bandwidth=1GB/s}">,
+           "One link along each axis of the mesh, instead of the machine's: {latency=20us,bandwidth=1GB/s}">,
     Option<"margin", "margin", "double", "0.02",
            "By how much an order must be faster">,
     Option<"memory", "memory", "double", "1.1",
-           "How many times the memory of the order given may be needed">,
+           "The most memory, as a multiple of the original order's">,
     Option<"report", "report", "bool", "false",
-           "Say of each block what was foreseen and done, as a remark">
+           "Report each block's estimate and what was done, as a remark">
   ];
 }
 

@@ -1,14 +1,15 @@
 //===- RotateLoops.cpp - Loops fetch what the next turn reads -------------===//
 //
-// What a turn sends that hangs on nothing the loop carries (a layer's
-// parameters that are stored in parts, say) is sent a turn ahead, so that it
-// travels beside the turn before. Upstream's pipeliner rewrites the loop; what
-// is decided here is for which collectives that pays.
+// Collectives that do not depend on loop-carried values (those of a layer's
+// parameters that are stored sharded) are issued one iteration early, so that
+// they travel beside the iteration before. Upstream's pipeliner rewrites the
+// loop. This file decides for which collectives that pays.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Reads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
@@ -38,8 +39,8 @@ public:
 
   /// Finds the transfers that could be a turn ahead; none in most loops.
   bool findCandidates();
-  /// Of these the first so many that are foreseen to save most; null where none
-  /// saves the margin within the memory.
+  /// The number of collectives, from the first on, with the best estimate;
+  /// empty if no number saves the margin within the memory.
   void choose(double margin, double memory);
   std::string describe() const;
   bool pays() const { return chosen > 0; }
@@ -58,7 +59,7 @@ private:
   StepTimes &times;
   CommNumbers &comms;
   int64_t turns = 0;
-  /// Ops that hang on nothing the loop carries.
+  /// Ops that do not depend on loop-carried values.
   llvm::SmallPtrSet<Operation *, 16> fetchable;
   SmallVector<Operation *> candidates;
   size_t chosen = 0;
@@ -70,16 +71,6 @@ private:
 };
 } // namespace
 
-/// Visits what an op reads, within its regions as well.
-static void visitOperands(Operation *op,
-                          llvm::function_ref<void(OpOperand &)> visit) {
-  op->walk([&](Operation *inner) {
-    for (OpOperand &operand : inner->getOpOperands())
-      if (!op->isAncestor(operand.get().getParentBlock()->getParentOp()))
-        visit(operand);
-  });
-}
-
 bool LoopRotation::isFetchable(Operation *op) {
   if (!isMemoryEffectFree(op) ||
       (isTransfer(op) && getWish(op, mesh) == OverlapTask::Never))
@@ -88,7 +79,7 @@ bool LoopRotation::isFetchable(Operation *op) {
   if (!isTransfer(op) && !isFree(op) && !op->hasOneUse())
     return false;
   bool hangsOnLoop = false;
-  visitOperands(op, [&](OpOperand &operand) {
+  visitReads(op, [&](OpOperand &operand) {
     Value value = operand.get();
     if (value.getParentBlock() == loop.getBody() &&
         value != loop.getInductionVar() &&
@@ -171,8 +162,8 @@ void LoopRotation::choose(double margin, double memory) {
       kept +=
           getTensorBytes(cast<RankedTensorType>(op->getResult(0).getType()));
     }
-    // Beside the loop there is a buffer for what a turn is given, and what
-    // comes is copied there.
+    // Besides the loop there is a buffer for an iteration's input, and new
+    // values are copied there.
     Work copy;
     copy.bytes = 2 * kept;
     std::optional<OverlapCost> cost =
@@ -194,16 +185,17 @@ void LoopRotation::choose(double margin, double memory) {
 
 std::string LoopRotation::describe() const {
   return llvm::formatv(
-             "{0} of {1} collectives that hang on nothing the loop carries are "
-             "sent a turn ahead: {2:F3} ms a turn as given ({3:F3} waiting), "
-             "{4:F3} ({5:F3}) at best{6}",
+             "{0} of {1} collectives that do not depend on loop-carried values "
+             "are "
+             "issued one iteration early: {2:F3} ms an iteration as given "
+             "({3:F3} waiting), {4:F3} ({5:F3}) at best{6}",
              chosen, candidates.size(), given.seconds * 1e3,
              given.exposed * 1e3, least.seconds * 1e3, least.exposed * 1e3,
              lacksMemory ? "; more would need more memory than allowed" : "")
       .str();
 }
 
-/// What the chosen transfers are made of, and these.
+/// The chosen transfers, and the ops that they depend on.
 void LoopRotation::findMakers() {
   llvm::SmallPtrSet<Operation *, 16> found;
   SmallVector<Operation *> pending(ArrayRef(candidates).take_front(chosen));
@@ -211,7 +203,7 @@ void LoopRotation::findMakers() {
     Operation *op = pending.pop_back_val();
     if (!found.insert(op).second)
       continue;
-    visitOperands(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       Operation *maker = operand.get().getDefiningOp();
       if (maker && maker->getBlock() == loop.getBody())
         pending.push_back(maker);
@@ -236,7 +228,7 @@ void LoopRotation::separateMakers() {
       free.push_back(op);
       continue;
     }
-    visitOperands(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       operand.set(copies.lookupOrDefault(operand.get()));
     });
     FenceOp::create(builder, op->getLoc());

@@ -145,7 +145,7 @@ struct ScheduleOverlap
       return signalPassFailure();
     StepTimes times(getOperation(), *machine, *mesh);
     CommNumbers comms;
-    // Inner blocks come first: what a loop takes is what is made of it.
+    // Inner blocks come first: the time of a loop depends on them.
     getOperation().walk([&](Block *block) {
       if (llvm::any_of(*block, [](Operation &op) { return isTransfer(&op); }))
         schedule(*block, *mesh, times, comms);

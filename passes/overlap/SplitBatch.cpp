@@ -34,9 +34,9 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
     return type.getDimSize(0);
   }
 
-  /// Cuts dimension 0 over the axis as well, as the last of its axes: a
-  /// device's part is cut. Where nothing is said of it, it is placed as that of
-  /// the first input is, `batchAxes`, lest turns have other rows there.
+  /// Shards dimension 0 over the axis as well, as the last of its axes: a
+  /// device's part is cut. A dimension without a sharding gets the one of the
+  /// first input, `batchAxes`. Otherwise its turns would have other rows.
   LogicalResult cut(FunctionOpInterface function, unsigned number, MeshOp mesh,
                     ArrayRef<AxisRefAttr> batchAxes) {
     MLIRContext *context = &getContext();

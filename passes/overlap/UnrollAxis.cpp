@@ -1,9 +1,9 @@
 //===- UnrollAxis.cpp - An axis of the mesh becomes chunks in time --------===//
 //
-// What the devices along the axis do, one device does in turns. What does not
-// depend on the place along the axis is done once. A turn is done as a whole,
-// up to where something is made of what all turns have. Loops that send
-// anything do all turns in each of theirs; others each turn does as a whole.
+// One device does the work of the devices along the axis in turns. Ops that do
+// not depend on the position along the axis are done once. A turn is done as a
+// whole, up to where a value depends on all turns. Loops that send anything do
+// all turns in each iteration; other loops belong to each turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,11 +66,10 @@ private:
   DenseSet<Value> varying;
   /// Loops of which each turn does all turns of this pass.
   DenseSet<Operation *> openLoops;
-  /// Ops of the program given that are to be done: those that each turn does or
-  /// that turns need, and, after them, what is made of all turns' results.
+  /// Ops of the original program to emit: those of each turn or that turns
+  /// need, and, after them, those that depend on all turns' results.
   SmallVector<Operation *> turn, joined;
-  /// Values that are made of what all turns have, and those of them that
-  /// `joined` makes.
+  /// Values that depend on all turns, and those of them that `joined` computes.
   DenseSet<Value> ofAll, ofJoined;
   /// For each result, the dimension in which turns are parts of it, or -1.
   SmallVector<int64_t> resultDims;
@@ -224,8 +223,8 @@ void Unrolling::findOpenLoops() {
   });
 }
 
-/// What the parts of arguments, given in `varying`, and parts that exchanges
-/// hand out are made into, up to where they are put together.
+/// The results of the parts of arguments, in `varying`, and of parts of
+/// exchanges, up to where they are concatenated.
 LogicalResult Unrolling::findVarying() {
   SmallVector<Value> pending(varying.begin(), varying.end());
   auto mark = [&](Value value) {
@@ -293,8 +292,8 @@ Value Unrolling::join(Location loc, Value value, int64_t dim) {
   return whole;
 }
 
-/// The axes without that of the turns, where it is the last of them: what a
-/// device has of all turns then lies together, in their order.
+/// The axes without that of the turns, if it is the last of them: a device's
+/// data of all turns is then contiguous, in their order.
 std::optional<SmallVector<AxisRefAttr>> Unrolling::getOthers(ArrayAttr axes) {
   SmallVector<AxisRefAttr> refs = getAxisRefs(axes);
   if (refs.empty() || refs.back().getName() != axis.getName() ||
@@ -317,7 +316,8 @@ static Op cloneOver(OpBuilder &builder, Op op, ArrayRef<AxisRefAttr> axes,
   return made;
 }
 
-/// Gives each turn its part of what it has whole: of the first, if that is all.
+/// Gives each turn its part of a value that is whole; the first turn's part if
+/// the value has no others.
 LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
                                  int64_t dim) {
   Value part = op->getResult(0);
@@ -410,9 +410,9 @@ LogicalResult Unrolling::exchange(Operation *op) {
          << "another order; place what is in turns so that no more is needed";
 }
 
-/// Each turn does all of `turn`, but for what is equal in all turns. Then comes
-/// what is made of all of them. None of these share a kernel, so that kernels
-/// are those of the program without turns.
+/// Each turn runs all of `turn`, except ops that are equal in all turns. Then
+/// come the ops that read all turns. None of these share a kernel, so that
+/// kernels are those of the program without turns.
 LogicalResult Unrolling::flush() {
   bool isJoined = !joined.empty();
   for (auto [chunk, map] : llvm::enumerate(maps)) {

@@ -55,7 +55,7 @@ private:
 };
 } // namespace
 
-/// Of what backward's `op` reads, what forward made.
+/// The values of forward that backward's `op` reads.
 void BackwardUses::countKept(Operation *op) {
   op->walk([&](Operation *nested) {
     for (Value operand : nested->getOperands()) {

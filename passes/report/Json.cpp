@@ -72,21 +72,27 @@ static void printBackward(const BackwardUse &use, llvm::json::OStream &json) {
   });
 }
 
+static void printMemory(const FunctionReport &function,
+                        llvm::json::OStream &json) {
+  json.attribute("parameter_bytes_per_rank", function.parameterBytes);
+  json.attribute("constant_bytes_per_rank", function.constantBytes);
+  json.attribute("peak_bytes_per_rank", function.peakBytes);
+}
+
+static void printTotal(const CollectiveTotal &total, const LinkTime &time,
+                       llvm::json::OStream &json) {
+  json.attribute("count", total.count);
+  json.attribute("bytes_sent_per_rank", total.bytesSent);
+  if (time)
+    json.attribute("seconds", total.seconds);
+  json.attribute("packed_bytes_per_rank", total.packedBytes);
+}
+
 static void printFunction(const FunctionReport &function, const LinkTime &time,
                           llvm::json::OStream &json) {
-  struct Total {
-    int64_t count = 0, bytes = 0, packed = 0;
-    double seconds = 0;
-  };
-  llvm::MapVector<StringRef, Total> totals;
-  for (const CollectiveUse &use : function.collectives) {
-    Total &total = totals[use.op];
-    total.count += use.count;
-    total.bytes += use.count * use.bytesSentPerRank;
-    total.packed += use.packedBytesPerRank;
-    if (time)
-      total.seconds += use.count * time(use.bytesSentPerRank);
-  }
+  llvm::MapVector<StringRef, CollectiveTotal> totals;
+  for (const CollectiveUse &use : function.collectives)
+    totals[use.op].add(use, time);
   json.object([&] {
     json.attribute("name", function.name);
     json.attribute("runs", function.runs);
@@ -96,18 +102,11 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
     });
     json.attributeObject("totals", [&] {
       for (auto &[op, total] : totals)
-        json.attributeObject(op, [&, total = total] {
-          json.attribute("count", total.count);
-          json.attribute("bytes_sent_per_rank", total.bytes);
-          if (time)
-            json.attribute("seconds", total.seconds);
-          json.attribute("packed_bytes_per_rank", total.packed);
-        });
+        json.attributeObject(
+            op, [&, total = total] { printTotal(total, time, json); });
     });
     json.attribute("packed_bytes_per_rank", function.packedBytes);
-    json.attribute("parameter_bytes_per_rank", function.parameterBytes);
-    json.attribute("constant_bytes_per_rank", function.constantBytes);
-    json.attribute("peak_bytes_per_rank", function.peakBytes);
+    printMemory(function, json);
     json.attribute("flops_per_rank", function.flops);
     if (!function.attentions.empty())
       json.attributeArray("attentions", [&] {
@@ -126,7 +125,7 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
 static void printSimulation(const Simulation &simulation,
                             llvm::json::OStream &json) {
   const SimulatedTime &time = simulation.time;
-  json.object([&] {
+  json.attributeObject("simulation", [&] {
     json.attribute("machine", simulation.machine);
     json.attribute("seconds", time.getTotal());
     json.attribute("compute_seconds", time.getCompute());
@@ -149,25 +148,60 @@ static void printSimulation(const Simulation &simulation,
   });
 }
 
+static void printMesh(const ProgramReport &report, llvm::json::OStream &json) {
+  json.attributeObject("mesh", [&] {
+    json.attributeObject("axes", [&] {
+      for (const auto &axis : report.axes)
+        json.attribute(axis.first, axis.second);
+    });
+  });
+}
+
 void mlir::dist::printJson(const ProgramReport &report, const LinkTime &time,
                            llvm::raw_ostream &stream) {
   llvm::json::OStream json(stream);
   json.object([&] {
-    json.attributeObject("mesh", [&] {
-      json.attributeObject("axes", [&] {
-        for (const auto &axis : report.axes)
-          json.attribute(axis.first, axis.second);
-      });
-    });
+    printMesh(report, json);
     json.attributeArray("functions", [&] {
       for (const FunctionReport &function : report.functions)
         printFunction(function, time, json);
     });
-    if (report.simulation) {
-      json.attributeBegin("simulation");
+    if (report.simulation)
       printSimulation(*report.simulation, json);
-      json.attributeEnd();
-    }
+  });
+  stream << "\n";
+}
+
+static void printSchedule(const ProgramReport &report, const LinkTime &time,
+                          llvm::json::OStream &json) {
+  CollectiveTotal total = report.getCollectives(time);
+  printMesh(report, json);
+  json.attributeObject("total", [&] { printTotal(total, time, json); });
+  if (total.isMost)
+    json.attribute("at_most", true);
+  printMemory(report.getEntry(), json);
+  json.attribute("flops_per_rank", report.getFlops());
+  json.attribute("has_unknown_loop", report.hasUnknownLoop());
+  if (!report.simulation)
+    return;
+  printSimulation(*report.simulation, json);
+  json.attribute("fits", report.fits());
+}
+
+void mlir::dist::printJson(ArrayRef<ScheduleReport> schedules,
+                           const LinkTime &time, llvm::raw_ostream &stream) {
+  llvm::json::OStream json(stream);
+  json.object([&] {
+    json.attributeArray("schedules", [&] {
+      for (const ScheduleReport &one : schedules)
+        json.object([&] {
+          json.attribute("schedule", llvm::json::fixUTF8(one.schedule));
+          if (one.report)
+            printSchedule(*one.report, time, json);
+          else
+            json.attribute("error", llvm::json::fixUTF8(one.error));
+        });
+    });
   });
   stream << "\n";
 }

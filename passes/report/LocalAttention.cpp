@@ -1,8 +1,8 @@
 //===- LocalAttention.cpp - Attention whose sequence or heads are cut -----===//
 //
-// Gathered keys and values, and heads that all-to-alls share out, are ops of
-// linalg and collectives by level 3. The attentions are recognised, and where
-// their rows come from is looked at, row by row.
+// At level 3, attentions with gathered keys and values, or with heads that
+// all-to-alls shard, are linalg ops and collectives. They are recognized, and
+// the origin of their rows is found, row by row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,16 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/report/Strategies.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Ops between a collective and an attention, at most.
-static constexpr size_t kMostOps = 64;
-
 namespace {
 /// A dimension of a value.
 using Rows = std::pair<Value, int64_t>;
-/// What an attention's operands and result are made of, or made into.
+/// The origins of an attention's operands, and the results derived from it.
 struct Collectives {
   llvm::SetVector<AllGatherOp> gathers;
   llvm::SetVector<AllToAllOp> exchanges;
@@ -121,7 +119,7 @@ static Collectives findMakers(Value value, int64_t dim) {
   Collectives found;
   llvm::SetVector<Rows> pending;
   pending.insert({value, dim});
-  for (size_t i = 0; i < pending.size() && i < kMostOps; ++i) {
+  for (size_t i = 0; i < pending.size() && i < kMostOpsToKeys; ++i) {
     auto [rows, place] = pending[i];
     auto result = dyn_cast<OpResult>(rows);
     if (!result)
@@ -143,7 +141,7 @@ static Collectives findUsers(Value value) {
   Collectives found;
   llvm::SetVector<Value> pending;
   pending.insert(value);
-  for (size_t i = 0; i < pending.size() && i < kMostOps; ++i)
+  for (size_t i = 0; i < pending.size() && i < kMostOpsToKeys; ++i)
     for (Operation *user : pending[i].getUsers()) {
       auto linalgOp = dyn_cast<linalg::LinalgOp>(user);
       if (auto exchange = dyn_cast<AllToAllOp>(user))
@@ -159,8 +157,8 @@ static Collectives findUsers(Value value) {
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// What a scalar is on the first device along the axes; itself where that does
-/// not matter.
+/// The value of a scalar on the first device along the axes; itself if that
+/// does not matter.
 static Value atFirstDevice(OpBuilder &b, Value value,
                            ArrayRef<AxisRefAttr> axes, IRMapping &known) {
   Operation *maker = value.getDefiningOp();
@@ -183,8 +181,8 @@ static Value atFirstDevice(OpBuilder &b, Value value,
   return known.lookupOrDefault(value);
 }
 
-/// The same of `p` times as many queries: of all devices, where those of one
-/// begin at its coordinate times their number. What is data is left out.
+/// The same for `p` times as many queries: those of all devices, if those of
+/// one begin at its coordinate times their number. Data is left out.
 static AttentionOp makeWhole(AttentionOp op, int64_t p,
                              ArrayRef<AxisRefAttr> axes) {
   OpBuilder b(op);
@@ -295,7 +293,9 @@ static std::optional<AttentionUse> makeLocalUse(AttentionOp op, Value result,
     all.insert(findUsers(result));
   }
   findSeen(op, isOfHeads, refs, masks, ways);
-  ways.choose(isOfHeads ? Way::Heads : Way::Gathered, all.countBytes(ways.p));
+  ways.choose(isOfHeads ? AttentionStrategy::Heads
+                        : AttentionStrategy::Gathered,
+              all.countBytes(ways.p));
   return ways.list();
 }
 

@@ -46,7 +46,7 @@ private:
   Block &block;
   llvm::DenseMap<Operation *, size_t> positions;
   llvm::DenseMap<Value, size_t> lastUses;
-  /// Buffers of this block; values from outside have none.
+  /// Buffers of this block; values from outside are not counted.
   llvm::DenseMap<Value, Buffer *> buffers;
   std::vector<std::unique_ptr<Buffer>> storage;
 };
@@ -59,8 +59,7 @@ void Scan::assign(OpResult result, size_t position, Buffer *&made) {
     buffers[result] = buffers.lookup(source);
     return;
   }
-  // A destination is given memory by what is written to it; constants lie
-  // elsewhere.
+  // A destination gets memory when it is written; constants are elsewhere.
   if (isa<tensor::EmptyOp, LocalConstantOp>(op) ||
       op->hasTrait<OpTrait::ConstantLike>())
     return;

@@ -1,4 +1,4 @@
-//===- Predict.h - What a step is foreseen to take --------------*- C++ -*-===//
+//===- Predict.h - Estimated time of a step ---------------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_REPORT_PREDICT_H
 #define DIST_PASSES_REPORT_PREDICT_H
@@ -7,8 +7,8 @@
 
 namespace mlir::dist {
 
-/// Of a step of `module`, which is at level 3 or 4, on the machine of this name
-/// or file, with a link (--link) in place of its own or "" for that. Throws
+/// For a step of `module`, which is at level 3 or 4, on the machine of this
+/// name or file. `link` (--link) replaces its links, unless it is "". Throws
 /// host::Error.
 Simulation predict(ModuleOp module, const std::string &machine,
                    const std::string &link, bool wantTimeline);

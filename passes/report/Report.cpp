@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Says what is at which level, and what to do about it.
+/// Reports the module's level, and the remedy.
 static LogicalResult explainLevel(ModuleOp module, int level) {
   static constexpr StringLiteral kinds[] = {
       "the model, without placements", "a model with placements as annotations",
@@ -133,6 +133,9 @@ static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
           count * getTensorBytes(op.getResult(0).getType());
     }
     report.flops += count * countFlops(&op);
+    if (auto call = dyn_cast<CallOpInterface>(op))
+      if (auto name = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
+        report.calls.push_back({name.getLeafReference().str(), count});
     if (auto attention = dyn_cast<AttentionOp>(op))
       if (std::optional<AttentionUse> use = makeAttentionUse(attention, count))
         report.attentions.push_back(std::move(*use));
@@ -142,6 +145,7 @@ static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
       std::optional<llvm::APInt> known = loop.getStaticTripCount();
       trips = known ? known->getSExtValue() : 1;
       unknown |= !known;
+      report.hasUnknownLoop |= !known;
     }
     if (isa<linalg::LinalgOp>(op)) // whose body computes scalars
       continue;
@@ -172,21 +176,86 @@ static int64_t countConstantBytes(Region &region) {
   return bytes;
 }
 
-/// `entry` and the functions that it calls, directly or not.
-static llvm::DenseSet<Operation *> findCalled(FunctionOpInterface entry) {
-  SymbolTable symbols(entry->getParentOp());
-  llvm::DenseSet<Operation *> called{entry};
-  SmallVector<Operation *> pending{entry};
-  while (!pending.empty())
-    pending.pop_back_val()->walk([&](CallOpInterface call) {
-      auto name = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-      Operation *callee =
-          name ? symbols.lookup(name.getLeafReference()) : nullptr;
-      if (callee && called.insert(callee).second)
-        pending.push_back(callee);
-    });
-  return called;
+/// Counts how often each function runs.
+static void countRuns(ProgramReport &report) {
+  llvm::StringMap<FunctionReport *> functions;
+  for (FunctionReport &function : report.functions)
+    functions[function.name] = &function;
+  // Each behind those that it calls.
+  SmallVector<FunctionReport *> order;
+  auto addTo = [&](auto &addTo, FunctionReport *function) -> void {
+    function->runs = true;
+    for (const FunctionCall &call : function->calls)
+      if (FunctionReport *callee = functions.lookup(call.callee);
+          callee && !callee->runs)
+        addTo(addTo, callee);
+    order.push_back(function);
+  };
+  FunctionReport *entry = functions.lookup(report.entry);
+  addTo(addTo, entry);
+  entry->times = 1;
+  llvm::SmallPtrSet<FunctionReport *, 8> counted;
+  for (FunctionReport *caller : llvm::reverse(order)) {
+    counted.insert(caller);
+    for (const FunctionCall &call : caller->calls) {
+      FunctionReport *callee = functions.lookup(call.callee);
+      if (!callee || counted.contains(callee))
+        continue;
+      callee->times += caller->times * call.count;
+    }
+  }
 }
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void CollectiveTotal::add(const CollectiveUse &use, const LinkTime &time,
+                          int64_t times) {
+  count += times * use.count;
+  bytesSent += times * use.count * use.bytesSentPerRank;
+  packedBytes += times * use.packedBytesPerRank;
+  if (time)
+    seconds += times * use.count * time(use.bytesSentPerRank);
+  isMost |= use.isMost;
+  inUnknownLoop |= use.inUnknownLoop;
+}
+
+const FunctionReport &ProgramReport::getEntry() const {
+  return *llvm::find_if(functions, [&](const FunctionReport &function) {
+    return function.name == entry;
+  });
+}
+
+CollectiveTotal ProgramReport::getCollectives(const LinkTime &time) const {
+  CollectiveTotal total;
+  for (const FunctionReport &function : functions)
+    if (function.runs)
+      for (const CollectiveUse &use : function.collectives)
+        total.add(use, time, function.times);
+  return total;
+}
+
+int64_t ProgramReport::getFlops() const {
+  int64_t flops = 0;
+  for (const FunctionReport &function : functions)
+    flops += function.times * function.flops;
+  return flops;
+}
+
+bool ProgramReport::hasUnknownLoop() const {
+  return llvm::any_of(functions, [](const FunctionReport &function) {
+    return function.runs && function.hasUnknownLoop;
+  });
+}
+
+bool ProgramReport::fits() const {
+  return getEntry().peakBytes <= simulation->memoryBytes;
+}
+
+//===----------------------------------------------------------------------===//
+// The report
+//===----------------------------------------------------------------------===//
 
 FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
   if (int level = getLevel(module); level < 3)
@@ -196,7 +265,6 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
   FailureOr<MeshOp> mesh = findProgramMesh(module);
   if (failed(entryFunction) || failed(mesh))
     return failure();
-  llvm::DenseSet<Operation *> running = findCalled(*entryFunction);
   if (*mesh) {
     report.mesh = mesh->getSymName().str();
     for (MeshAxisAttr axis : mesh->getAxes())
@@ -211,7 +279,6 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
       continue;
     FunctionReport &entry = report.functions.emplace_back();
     entry.name = function.getName().str();
-    entry.runs = running.contains(function);
     int64_t argumentBytes = 0;
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
       int64_t bytes = getTensorBytes(function.getArgumentTypes()[i]);
@@ -228,5 +295,6 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
     entry.peakBytes = argumentBytes + entry.constantBytes +
                       getPeakBytes(function.getFunctionBody().front());
   }
+  countRuns(report);
   return report;
 }

@@ -1,6 +1,6 @@
-//===- Report.h - What an SPMD program sends and needs ----------*- C++ -*-===//
+//===- Report.h - Communication and memory of a program ---------*- C++ -*-===//
 //
-// The figures behind dist-report, for tools and tests. Level 3: every shape is
+// The figures of dist-report, for tools and tests. At level 3 every shape is
 // that of one rank.
 //
 //===----------------------------------------------------------------------===//
@@ -30,36 +30,35 @@ struct CollectiveUse {
   /// Local shape and element type of the operand.
   std::vector<int64_t> shape;
   std::string dtype;
-  /// Each time it runs.
+  /// Bytes each time it runs.
   int64_t bytesSentPerRank;
-  /// Whether that is the most there can be: how much it is hangs on indices.
+  /// Whether that is an upper bound: the number depends on indices.
   bool isMost;
-  /// What a rank copies, all the times together, because the collective is not
-  /// on the leading dimension: itself (getPackedBytes), or by transposes for
-  /// its sake (kPacksAttr).
+  /// Bytes that a rank copies in all runs together, because the collective is
+  /// not on the leading dimension: itself (getPackedBytes), or by transposes
+  /// for it (kPacksAttr).
   int64_t packedBytesPerRank;
   /// How often it runs: trip counts of the loops around it, multiplied.
   int64_t count;
-  /// Whether a loop around it has a trip count that is not known, and taken
-  /// as 1.
+  /// Whether a loop around it has an unknown trip count, which counts as 1.
   bool inUnknownLoop;
   std::string scope, cause, location;
 };
 
-/// One way to share out an attention.
+/// One strategy of sharding an attention.
 struct AttentionWay {
   std::string name;
   /// Each time it runs, by a rank in the middle.
   int64_t bytesSentPerRank = 0;
-  /// Of the rank that has most to do.
+  /// Of the busiest rank.
   int64_t flops = 0;
   bool isChosen = false;
-  /// Why it cannot be; empty where it can.
+  /// Why it is impossible; empty if it is possible.
   std::string problem = {};
 };
 
-/// An attention whose sequence or heads are shared out: the way that the
-/// program goes and those that were not chosen.
+/// An attention whose sequence or heads are sharded: the strategy of the
+/// program, and others.
 struct AttentionUse {
   std::string scope;
   std::vector<std::string> axes;
@@ -67,29 +66,55 @@ struct AttentionUse {
   std::vector<AttentionWay> ways;
 };
 
-/// Of one that gets neighbours' keys by halo exchanges, or to which keys go
-/// round; none where `op` is no such attention.
+/// For an attention with halo exchanges of keys, or with a ring; empty if `op`
+/// is no such attention.
 std::optional<AttentionUse> makeAttentionUse(AttentionOp op, int64_t count);
 
-/// What a module keeps of forward until backward reads it, and computes again
-/// in place of that (--dist-recompute).
+/// The values that a module keeps of forward until backward reads them, and
+/// those that it recomputes instead (--dist-recompute).
 struct BackwardUse {
   std::string scope;
-  /// Of values that forward computes and backward reads.
+  /// Bytes of values that forward computes and backward reads.
   int64_t keptBytes = 0;
-  /// Of values that backward reads and computes again itself.
+  /// Bytes of values that backward reads and recomputes itself.
   int64_t sparedBytes = 0;
-  /// What is added by that: multiplications and additions of products, bytes
-  /// that are written to memory, and bytes that a rank sends.
+  /// The additional work: multiplications and additions of products, bytes that
+  /// are written to memory, and bytes that a rank sends.
   int64_t addedFlops = 0, addedBytes = 0, addedBytesSent = 0;
 
   void add(const BackwardUse &other);
 };
 
+/// Seconds for a transfer of so many bytes; null where no link was given.
+using LinkTime = std::function<double(int64_t)>;
+
+/// Of several collectives.
+struct CollectiveTotal {
+  int64_t count = 0, bytesSent = 0, packedBytes = 0;
+  double seconds = 0;
+  /// Whether one of them is such a collective.
+  bool isMost = false, inUnknownLoop = false;
+
+  /// Adds a collective of a function that runs `times` times.
+  void add(const CollectiveUse &use, const LinkTime &time, int64_t times = 1);
+};
+
+/// Calls of a function, as often as loops repeat them.
+struct FunctionCall {
+  std::string callee;
+  int64_t count;
+};
+
 struct FunctionReport {
   std::string name;
   /// Whether it is the entry function or one that this calls.
-  bool runs;
+  bool runs = false;
+  /// How often, in one run of the entry function. A call of one that calls it
+  /// is not counted.
+  int64_t times = 0;
+  /// Whether a loop has a trip count that is not known, and taken as 1.
+  bool hasUnknownLoop = false;
+  std::vector<FunctionCall> calls;
   std::vector<CollectiveUse> collectives;
   std::vector<AttentionUse> attentions;
   /// Bytes that are copied because collectives are not on the leading
@@ -100,12 +125,12 @@ struct FunctionReport {
   /// Bytes of constants, each counted once: the parts of those that are split,
   /// the whole of others. Uniform ones take no memory of their own.
   int64_t constantBytes = 0;
-  /// Most bytes of tensors that are alive at once (see getPeakBytes), with
+  /// Most bytes of tensors alive at once (see getPeakBytes), including
   /// arguments and constants.
   int64_t peakBytes = 0;
   /// Multiplications and additions of contractions; nothing else is counted.
   int64_t flops = 0;
-  /// By module, in program order; empty where nothing is differentiated.
+  /// By module, in program order; empty without gradients.
   std::vector<BackwardUse> backward;
 };
 
@@ -116,35 +141,60 @@ struct ProgramReport {
   /// Name of the entry function.
   std::string entry;
   std::vector<FunctionReport> functions;
-  /// The time of a step, where one was asked for.
+  /// The time of a step, if it was asked for.
   std::optional<Simulation> simulation;
+
+  const FunctionReport &getEntry() const;
+  /// Of a step: of all functions, as often as they run.
+  CollectiveTotal getCollectives(const LinkTime &time) const;
+  int64_t getFlops() const;
+  bool hasUnknownLoop() const;
+  /// Whether a device of the simulation has as much memory as a rank needs.
+  bool fits() const;
 };
 
-/// Emits an error, which says how to get there, unless `module` is at level 3.
+/// What a model comes to by one of several schedules.
+struct ScheduleReport {
+  /// The file, as it was named.
+  std::string schedule;
+  /// None where the schedule fails: then `error` says why.
+  std::optional<ProgramReport> report;
+  std::string error;
+};
+
+/// Emits an error, which says how to get to level 3, unless `module` is at
+/// level 3.
 FailureOr<ProgramReport> makeReport(ModuleOp module);
 
-/// Bytes of the tensors of a block that are alive at once, at most, in program
-/// order, beside what `block` gets from outside. Reshapes, slices and casts are
-/// views of their source; a destination whose last use it is becomes the
-/// result; else every result has memory of its own. Constants are not counted.
+/// The most bytes of a block's tensors that are alive at once, in program
+/// order, without values from outside of `block`. Reshapes, slices and casts
+/// are views of their source. A destination that is not used any more becomes
+/// the result. Every other result has memory of its own. Constants are not
+/// counted.
 int64_t getPeakBytes(Block &block);
 
-/// Of a block, once. Empty where no op of it is backward.
+/// For one run of a block. Empty if no op of it is backward.
 std::vector<BackwardUse> getBackwardUses(Block &block);
 
-/// The axis as reports name it: `tp`, or `tp(1)2` of a part.
+/// The axis as in reports: `tp`, or `tp(1)2` for a part.
 std::string describeAxis(AxisRefAttr axis);
-
-/// Seconds for a transfer of so many bytes; null where no link was given.
-using LinkTime = std::function<double(int64_t)>;
 
 /// The JSON object that docs and scripts rely on.
 void printJson(const ProgramReport &report, const LinkTime &time,
                llvm::raw_ostream &stream);
 
-/// A table for people; alike collectives of several modules share a line unless
+/// A table for people. Equal collectives of several modules share a line unless
 /// `all` is set.
 void printTable(const ProgramReport &report, const LinkTime &time, bool all,
+                llvm::raw_ostream &stream);
+
+/// One object with a list of the schedules and their figures.
+void printJson(ArrayRef<ScheduleReport> schedules, const LinkTime &time,
+               llvm::raw_ostream &stream);
+
+/// A line for each schedule; the least figures are marked, of the schedules
+/// that fit the memory if that is known.
+void printTable(ArrayRef<ScheduleReport> schedules, const LinkTime &time,
                 llvm::raw_ostream &stream);
 
 } // namespace mlir::dist

@@ -1,10 +1,9 @@
-//===- Simulation.h - How long a step takes on a machine --------*- C++ -*-===//
+//===- Simulation.h - Time of a step on a machine ---------------*- C++ -*-===//
 //
-// The time of a program at level 3 or 4 on devices that are not there. All
-// ranks run one program, what an op takes depends on the op alone, and what a
-// collective takes on its groups alone: then all ranks reach each op at the
-// same time, by induction over the program, and one of them stands for all,
-// however many there are.
+// The time of a program at level 3 or 4 on devices that need not exist. All
+// ranks run one program. The time of an op depends only on the op, and the time
+// of a collective only on its groups. So, by induction over the program, all
+// ranks reach each op at the same time, and one rank represents all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,35 +21,35 @@ namespace mlir::dist {
 /// One op, or one collective, on the rank's time line.
 struct SimulatedEvent {
   std::string name, scope;
-  /// Of a transfer: the axes whose links it takes; else "".
+  /// For a transfer: the axes whose links it takes; else "".
   std::string links;
   bool isCommunication;
-  /// Of a transfer: whether it goes on beside computation.
+  /// For a transfer: whether it runs beside computation.
   bool isStarted;
   double start, seconds;
   int64_t bytesSent;
-  /// Of products.
+  /// Flops of products.
   double flops;
 };
 
 struct Simulation {
   std::string machine;
   SimulatedTime time;
-  /// Seconds of communication, by the axes it is over: {"tp", …}.
+  /// Seconds of communication, by axes: {"tp", …}.
   std::vector<std::pair<std::string, double>> byAxes;
   /// What the device has.
   int64_t memoryBytes = 0;
   /// Element types for which the machine has no figure.
   std::vector<std::string> unknownTypes;
-  /// Whether a loop has a trip count that is not known, and taken as 1.
+  /// Whether a loop has an unknown trip count, which counts as 1.
   bool hasUnknownLoop = false;
-  /// Where asked for: what the entry function does itself; loops and calls in
-  /// one.
+  /// If asked for: the events of the entry function itself; a loop or a call is
+  /// one event.
   std::vector<SimulatedEvent> events;
 };
 
 /// Simulates the entry function of `module`, which is at level 3. Emits an
-/// error where the mesh has more devices than `machine`.
+/// error if the mesh has more devices than `machine`.
 FailureOr<Simulation> simulate(ModuleOp module, const Machine &machine,
                                bool wantEvents);
 

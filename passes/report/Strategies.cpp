@@ -1,28 +1,25 @@
 //===- Strategies.cpp - Ways to share out an attention --------------------===//
 //
-// Of an attention whose queries or heads are shared out: what each way would
-// send, and what the busiest rank computes. (Jacobs et al., "DeepSpeed
-// Ulysses", 2023, for heads; Liu et al., "Ring Attention", 2023, for keys and
-// values that go round.)
+// For an attention whose queries or heads are sharded: the bytes of each
+// strategy, and the work of the busiest rank. (Jacobs et al., "DeepSpeed
+// Ulysses", 2023, for heads; Liu et al., "Ring Attention", 2023, for rings.)
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/report/Strategies.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Program.h"
+#include "passes/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops between an exchange and the keys made of it, at most.
-static constexpr unsigned kMostOps = 64;
 
 /// The exchanges that `value` is made of, through ops of its block.
 static llvm::SetVector<HaloExchangeOp> findExchanges(Value value) {
   llvm::SetVector<HaloExchangeOp> exchanges;
   llvm::SetVector<Value> pending;
   pending.insert(value);
-  for (unsigned i = 0; i < pending.size() && i < kMostOps; ++i) {
+  for (unsigned i = 0; i < pending.size() && i < kMostOpsToKeys; ++i) {
     Operation *op = pending[i].getDefiningOp();
     if (auto exchange = dyn_cast_or_null<HaloExchangeOp>(op))
       exchanges.insert(exchange);
@@ -98,8 +95,8 @@ void Strategies::takeAllHeads(int64_t all, int64_t here) {
     *figure = *figure * all / here;
 }
 
-void Strategies::add(Way way, std::string name, int64_t bytes, int64_t flops,
-                     std::string problem) {
+void Strategies::add(AttentionStrategy way, std::string name, int64_t bytes,
+                     int64_t flops, std::string problem) {
   bool isChosen = way == chosen;
   // The program's own collectives say better what it sends.
   use.ways.push_back({std::move(name), isChosen ? sent.value_or(bytes) : bytes,
@@ -131,23 +128,24 @@ AttentionUse Strategies::list() {
     all = countPairs(0, rows * p, rows * p, *window);
     int64_t halo =
         getHaloRowsSent(rows, p, window->left, window->right) * keyBytes;
-    if (chosen == Way::HaloOfInput)
-      add(Way::HaloOfInput, "halo of what keys and values are made of", halo,
-          work * most);
-    add(Way::Halo, "halo of keys and values", halo, work * most);
+    if (chosen == AttentionStrategy::HaloOfInput)
+      add(AttentionStrategy::HaloOfInput,
+          "halo of what keys and values are made of", halo, work * most);
+    add(AttentionStrategy::Halo, "halo of keys and values", halo, work * most);
   }
   int64_t round = (p - 1) * blockKeys * keyBytes;
-  add(Way::Gathered, "keys and values gathered", round, work * most);
-  // Blocks are computed with whole, but for those that masks leave nothing of.
-  add(Way::Ring, "keys and values go round", round,
+  add(AttentionStrategy::Gathered, "keys and values gathered", round,
+      work * most);
+  // Blocks are computed whole, except those that masks exclude.
+  add(AttentionStrategy::Ring, "keys and values go round", round,
       work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/false));
-  add(Way::Zigzag, "keys and values go round, zigzag",
+  add(AttentionStrategy::Zigzag, "keys and values go round, zigzag",
       round + getFirstHalf(rows) * (mirrorBytes + extraBytes) +
           op.getScoreType().getWidth() / 8,
       work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/true),
       rows < 2 ? "blocks of one query have no halves" : "");
   int64_t moved = blockKeys * keyBytes + rows * (queryBytes + resultBytes);
-  add(Way::Heads, "heads shared out", moved / p * (p - 1),
+  add(AttentionStrategy::Heads, "heads sharded", moved / p * (p - 1),
       work / heads * llvm::divideCeil(heads, p) * all,
       heads < p ? std::to_string(p) + " ranks for keys of " +
                       std::to_string(heads) + " heads"
@@ -177,7 +175,9 @@ static AttentionUse makeHaloUse(AttentionOp op,
     ways.keyBytes = std::min(ways.keyBytes, rowBytes);
   bool isOfInput = sent != getHaloRowsSent(rows, p, window.left, window.right) *
                                ways.keyBytes;
-  ways.choose(isOfInput ? Way::HaloOfInput : Way::Halo, sent);
+  ways.choose(isOfInput ? AttentionStrategy::HaloOfInput
+                        : AttentionStrategy::Halo,
+              sent);
   ways.window = window;
   int64_t first = getFirstHalf(rows);
   for (int64_t half = 0; half < 2 * p; ++half) {
@@ -190,7 +190,7 @@ static AttentionUse makeHaloUse(AttentionOp op,
   return ways.list();
 }
 
-/// Of attention to a device's own block of keys, of which others come round.
+/// For attention to a device's own block of keys in a ring.
 static AttentionUse makeRingUse(AttentionOp op, DictionaryAttr ring,
                                 int64_t count) {
   Strategies ways(op, getAxisRefs(ring.getAs<ArrayAttr>("axes")), count);
@@ -208,7 +208,9 @@ static AttentionUse makeRingUse(AttentionOp op, DictionaryAttr ring,
         op.getMap(3 + extra).isFunctionOfDim(op.getKeyDim()))
       ways.extraBytes +=
           (ways.p - 1) * getRowBytes(op, 3 + extra, op.getQueryDim());
-  ways.choose(ring.contains("zigzag") ? Way::Zigzag : Way::Ring, std::nullopt);
+  ways.choose(ring.contains("zigzag") ? AttentionStrategy::Zigzag
+                                      : AttentionStrategy::Ring,
+              std::nullopt);
   return ways.list();
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/report/Columns.h"
 #include "passes/report/Report.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,71 +15,10 @@ using namespace mlir;
 using namespace mlir::dist;
 
 //===----------------------------------------------------------------------===//
-// Numbers with units
-//===----------------------------------------------------------------------===//
-
-/// `value` with the largest of `units`, each `step` times the one before, that
-/// leaves at least 1.
-static std::string withUnit(double value, double step,
-                            ArrayRef<const char *> units) {
-  size_t unit = 0;
-  while (value >= step && unit + 1 < units.size()) {
-    value /= step;
-    ++unit;
-  }
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  bool isWhole = unit == 0 && value == static_cast<int64_t>(value);
-  stream << llvm::format(isWhole      ? "%.0f"
-                         : value < 10 ? "%.2f"
-                                      : "%.1f",
-                         value)
-         << " " << units[unit];
-  return text;
-}
-
-static std::string bytesText(int64_t bytes) {
-  return withUnit(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
-}
-
-static std::string secondsText(double seconds) {
-  return withUnit(seconds * 1e9, 1000, {"ns", "us", "ms", "s"});
-}
-
-//===----------------------------------------------------------------------===//
-// Columns
+// Lines
 //===----------------------------------------------------------------------===//
 
 namespace {
-class Columns {
-public:
-  /// `alignRight` has a letter a column: 'r' for numbers, 'l' for text.
-  explicit Columns(StringRef alignment) : alignment(alignment) {}
-
-  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
-
-  void print(llvm::raw_ostream &stream) const {
-    std::vector<size_t> widths(alignment.size(), 0);
-    for (const auto &row : rows)
-      for (size_t i = 0; i < row.size(); ++i)
-        widths[i] = std::max(widths[i], row[i].size());
-    for (const auto &row : rows) {
-      std::string line;
-      for (size_t i = 0; i < row.size(); ++i) {
-        std::string pad(widths[i] - row[i].size(), ' ');
-        if (i)
-          line += "  ";
-        line += alignment[i] == 'r' ? pad + row[i] : row[i] + pad;
-      }
-      stream << "  " << StringRef(line).rtrim() << "\n";
-    }
-  }
-
-private:
-  StringRef alignment;
-  std::vector<std::vector<std::string>> rows;
-};
-
 /// Those that stand in one place of paths that are alike.
 using Numbers = llvm::SetVector<StringRef>;
 
@@ -182,12 +122,7 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static std::string flopsText(int64_t flops) {
-  return withUnit(flops, 1000,
-                  {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"});
-}
-
-/// The ways to share out attentions to keys nearby, those that are alike once.
+/// The strategies for local attentions; equal ones appear once.
 static void printAttentions(ArrayRef<AttentionUse> uses,
                             llvm::raw_ostream &stream) {
   Columns columns("llrrrl");
@@ -221,8 +156,8 @@ static void printAttentions(ArrayRef<AttentionUse> uses,
   stream << "  * what the program does\n";
 }
 
-/// What is kept for backward and what is computed again, by module: alike
-/// modules' figures are added, unless `all` is set.
+/// Values that are kept for backward and those that are recomputed, by module:
+/// figures of similar modules are added, unless `all` is set.
 static void printBackward(const FunctionReport &function, bool all,
                           llvm::raw_ostream &stream) {
   if (function.backward.empty())
@@ -266,6 +201,11 @@ static void printBackward(const FunctionReport &function, bool all,
   columns.print(stream);
 }
 
+static void printMostNote(llvm::raw_ostream &stream) {
+  stream << "  gather_rows, reduce_rows: at most; how many rows indices name "
+            "is known when the program runs (dist-run --trace)\n";
+}
+
 static void printFunction(const FunctionReport &function, StringRef entry,
                           const LinkTime &time, bool all,
                           llvm::raw_ostream &stream) {
@@ -273,7 +213,8 @@ static void printFunction(const FunctionReport &function, StringRef entry,
   if (!function.runs)
     stream << " (does not run: @" << entry << " does not call it)";
   stream << "\n";
-  bool anyUnknown = false, packs = function.packedBytes > 0;
+  bool packs = function.packedBytes > 0;
+  CollectiveTotal sum;
   if (function.collectives.empty()) {
     stream << "  no communication\n";
   } else {
@@ -291,7 +232,6 @@ static void printFunction(const FunctionReport &function, StringRef entry,
       std::string shape;
       for (int64_t size : use.shape)
         shape += std::to_string(size) + "x";
-      anyUnknown |= use.inUnknownLoop;
       size_t cause =
           causes.try_emplace(line.cause, causes.size() + 1).first->second;
       std::vector<std::string> row{
@@ -313,56 +253,42 @@ static void printFunction(const FunctionReport &function, StringRef entry,
       stream << "  (" << number << ") " << cause << "\n";
   }
 
-  struct Total {
-    int64_t count = 0, bytes = 0, packed = 0;
-    double seconds = 0;
-    void add(const CollectiveUse &use, const LinkTime &time) {
-      count += use.count;
-      bytes += use.count * use.bytesSentPerRank;
-      packed += use.packedBytesPerRank;
-      if (time)
-        seconds += use.count * time(use.bytesSentPerRank);
-    }
-    std::vector<std::string> row(std::string name, bool packs,
-                                 bool timed) const {
-      std::vector<std::string> row{std::move(name), std::to_string(count),
-                                   bytesText(bytes)};
-      if (packs)
-        row.push_back(bytesText(packed));
-      if (timed)
-        row.push_back(secondsText(seconds));
-      return row;
-    }
-  };
   if (!function.collectives.empty()) {
-    llvm::MapVector<StringRef, Total> totals;
-    Total sum;
+    llvm::MapVector<StringRef, CollectiveTotal> totals;
     for (const CollectiveUse &use : function.collectives) {
       totals[use.op].add(use, time);
       sum.add(use, time);
     }
-    Columns columns("lrrrr");
     std::vector<std::string> head{"in all", "times", "sent by a rank"};
     if (packs)
       head.push_back("packed by a rank");
     if (time)
       head.push_back("on the link");
+    Columns columns("l" + std::string(head.size() - 1, 'r'));
     columns.add(head);
+    auto add = [&](StringRef name, const CollectiveTotal &total) {
+      std::vector<std::string> row{name.str(), std::to_string(total.count),
+                                   bytesText(total.bytesSent)};
+      if (packs)
+        row.push_back(bytesText(total.packedBytes));
+      if (time)
+        row.push_back(secondsText(total.seconds));
+      columns.add(std::move(row));
+    };
     for (const auto &[op, total] : totals)
-      columns.add(total.row(op.str(), packs, static_cast<bool>(time)));
+      add(op, total);
     if (totals.size() > 1)
-      columns.add(sum.row("sum", packs, static_cast<bool>(time)));
+      add("sum", sum);
     stream << "\n";
     columns.print(stream);
   }
   if (!function.attentions.empty())
     printAttentions(function.attentions, stream);
-  if (llvm::any_of(function.collectives,
-                   [](const CollectiveUse &use) { return use.isMost; }))
-    stream << "  gather_rows, reduce_rows: at most; how many rows indices name "
-              "is known when the program runs (dist-run --trace)\n";
-  if (anyUnknown)
-    stream << "  + in a loop of unknown trip count: one iteration is counted\n";
+  if (sum.isMost)
+    printMostNote(stream);
+  if (sum.inUnknownLoop)
+    stream << "  + in a loop of unknown trip count: one iteration is "
+              "counted\n";
   printBackward(function, all, stream);
   stream << "\n  a rank holds " << bytesText(function.parameterBytes)
          << " of parameters, "
@@ -372,6 +298,12 @@ static void printFunction(const FunctionReport &function, StringRef entry,
          << "at most " << bytesText(function.peakBytes)
          << " of tensors at once, and does " << flopsText(function.flops)
          << " in contractions\n";
+}
+
+static void printUnknownType(StringRef machine, StringRef type,
+                             llvm::raw_ostream &stream) {
+  stream << "  " << machine << " has no figure for products of " << type
+         << ": that of its slowest type is taken\n";
 }
 
 static void printSimulation(const ProgramReport &report,
@@ -399,33 +331,150 @@ static void printSimulation(const ProgramReport &report,
     stream << "  " << secondsText(time.hidden)
            << " more of communication, beside computation\n";
   for (const std::string &type : simulation.unknownTypes)
-    stream << "  " << simulation.machine << " has no figure for products of "
-           << type << ": that of its slowest type is taken\n";
+    printUnknownType(simulation.machine, type, stream);
   if (simulation.hasUnknownLoop)
     stream << "  a loop has an unknown trip count: one iteration is counted\n";
-  for (const FunctionReport &function : report.functions)
-    if (function.name == report.entry)
-      stream << "  a device has " << bytesText(simulation.memoryBytes)
-             << " of memory; a rank "
-             << (function.peakBytes > simulation.memoryBytes ? "does not fit: "
-                                                             : "")
-             << "needs " << bytesText(function.peakBytes) << "\n";
+  stream << "  a device has " << bytesText(simulation.memoryBytes)
+         << " of memory; a rank " << (report.fits() ? "" : "does not fit: ")
+         << "needs " << bytesText(report.getEntry().peakBytes) << "\n";
+}
+
+/// "dp=2, tp=4"
+static std::string describeMesh(const ProgramReport &report) {
+  std::vector<std::string> axes;
+  for (const auto &[name, size] : report.axes)
+    axes.push_back(name + "=" + std::to_string(size));
+  return llvm::join(axes, ", ");
 }
 
 void mlir::dist::printTable(const ProgramReport &report, const LinkTime &time,
                             bool all, llvm::raw_ostream &stream) {
   int64_t ranks = 1;
-  std::vector<std::string> axes;
-  for (const auto &[name, size] : report.axes) {
-    ranks *= size;
-    axes.push_back(name + "=" + std::to_string(size));
-  }
+  for (const auto &axis : report.axes)
+    ranks *= axis.second;
   stream << ranks << (ranks == 1 ? " rank" : " ranks");
   if (!report.mesh.empty())
-    stream << ", mesh @" << report.mesh << ": " << llvm::join(axes, ", ");
+    stream << ", mesh @" << report.mesh << ": " << describeMesh(report);
   stream << "\n";
   for (const FunctionReport &function : report.functions)
     printFunction(function, report.entry, time, all, stream);
   if (report.simulation)
     printSimulation(report, stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A column of numbers, of which the least is best.
+struct Figure {
+  std::string name;
+  std::function<double(const ProgramReport &)> get;
+  std::string (*getText)(double);
+};
+} // namespace
+
+static std::vector<Figure> getFigures(const LinkTime &time, bool isSimulated) {
+  auto asSeconds = [](double value) { return secondsText(value); };
+  auto asBytes = [](double value) { return bytesText(value); };
+  auto asFlops = [](double value) { return flopsText(value); };
+  auto asCount = [](double value) { return std::to_string(int64_t(value)); };
+  using Report = const ProgramReport &;
+  std::vector<Figure> figures;
+  if (isSimulated)
+    figures.push_back({"a step",
+                       [](Report r) { return r.simulation->time.getTotal(); },
+                       asSeconds});
+  if (time)
+    figures.push_back({"on the link",
+                       [=](Report r) { return r.getCollectives(time).seconds; },
+                       asSeconds});
+  llvm::append_range(
+      figures,
+      std::initializer_list<Figure>{
+          {"sent", [](Report r) { return r.getCollectives({}).bytesSent; },
+           asBytes},
+          {"collectives", [](Report r) { return r.getCollectives({}).count; },
+           asCount},
+          {"parameters", [](Report r) { return r.getEntry().parameterBytes; },
+           asBytes},
+          {"tensors at once", [](Report r) { return r.getEntry().peakBytes; },
+           asBytes},
+          {"contractions", [](Report r) { return r.getFlops(); }, asFlops}});
+  return figures;
+}
+
+void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
+                            const LinkTime &time, llvm::raw_ostream &stream) {
+  // What the least figures are looked for in.
+  SmallVector<const ProgramReport *> candidates;
+  const Simulation *simulation = nullptr;
+  llvm::SetVector<StringRef> unknownTypes;
+  bool isMost = false, hasUnknownLoop = false;
+  for (const ScheduleReport &one : schedules) {
+    if (!one.report)
+      continue;
+    if (one.report->simulation) {
+      simulation = &*one.report->simulation;
+      for (StringRef type : simulation->unknownTypes)
+        unknownTypes.insert(type);
+    }
+    if (!one.report->simulation || one.report->fits())
+      candidates.push_back(&*one.report);
+    isMost |= one.report->getCollectives(time).isMost;
+    hasUnknownLoop |= one.report->hasUnknownLoop();
+  }
+  std::vector<Figure> figures = getFigures(time, simulation);
+  std::vector<std::string> head{"schedule", "mesh"};
+  // None where the schedules do not differ.
+  std::vector<std::optional<double>> least;
+  for (const Figure &figure : figures) {
+    head.push_back(figure.name);
+    SmallVector<double> values = llvm::map_to_vector(
+        candidates, [&](const ProgramReport *one) { return figure.get(*one); });
+    least.emplace_back();
+    if (!values.empty() && !llvm::all_equal(values))
+      least.back() = *llvm::min_element(values);
+  }
+  if (simulation) {
+    head.push_back("memory");
+    stream << "simulated on " << simulation->machine
+           << ", a device of which has " << bytesText(simulation->memoryBytes)
+           << " of memory\n";
+  }
+  Columns columns("ll" + std::string(figures.size(), 'r') +
+                  (simulation ? "l" : ""));
+  columns.add(head);
+  for (const ScheduleReport &one : schedules) {
+    if (!one.report) {
+      columns.add({one.schedule,
+                   "error: " + StringRef(one.error).split('\n').first.str()});
+      continue;
+    }
+    const ProgramReport &report = *one.report;
+    std::vector<std::string> row{one.schedule +
+                                     (report.hasUnknownLoop() ? " +" : ""),
+                                 describeMesh(report)};
+    for (auto [figure, best] : llvm::zip_equal(figures, least)) {
+      double value = figure.get(report);
+      bool isLeast = value == best && llvm::is_contained(candidates, &report);
+      row.push_back((isLeast ? "* " : "") + figure.getText(value));
+    }
+    if (simulation)
+      row.push_back(report.fits() ? "fits" : "does not fit");
+    columns.add(std::move(row));
+  }
+  columns.print(stream);
+  if (llvm::any_of(least, [](const auto &best) { return best.has_value(); }))
+    stream << "  * the least"
+           << (simulation ? " of the schedules that fit the memory" : "")
+           << "\n";
+  if (isMost)
+    printMostNote(stream);
+  if (hasUnknownLoop)
+    stream << "  + a loop has an unknown trip count: one iteration is "
+              "counted\n";
+  for (StringRef type : unknownTypes)
+    printUnknownType(simulation->machine, type, stream);
 }

@@ -121,7 +121,7 @@ bool DeviceBlocks::isSameForAll(Value value) const {
                     isa<tensor::EmptyOp>(maker)));
 }
 
-/// Of what is no gather's: the block that the device's coordinate says.
+/// For values that were not gathered: the block at the device's coordinate.
 DeviceBlocks::Block DeviceBlocks::cut(Value whole, int64_t dim) {
   auto type = cast<RankedTensorType>(whole.getType());
   int64_t size = type.getDimSize(dim);
@@ -321,7 +321,7 @@ DeviceBlocks::Block DeviceBlocks::makeJoined(Value whole, int64_t dim) {
   return made;
 }
 
-/// What follows the last element along `dim`, as many as blocks have room for.
+/// The elements after the last one along `dim` that blocks have room for.
 DeviceBlocks::Block DeviceBlocks::makePadded(Value whole, int64_t dim) {
   auto pad = whole.getDefiningOp<tensor::PadOp>();
   if (!endsInPadding || !pad.hasZeroLowPad())

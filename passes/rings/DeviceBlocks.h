@@ -1,8 +1,9 @@
 //===- DeviceBlocks.h - A device's own block of a tensor --------*- C++ -*-===//
 //
-// Of a tensor that every device has whole since something it is made of was
-// gathered, the block that is made of the device's own part: what is between
-// the gather and the tensor is written again, for the block alone.
+// For a tensor that every device has whole because something it is computed
+// from was gathered: the block of it that can be computed from the device's own
+// part. The ops between the gather and the tensor are repeated, for that block
+// only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,9 @@ namespace mlir::dist {
 
 class DeviceBlocks {
 public:
-  /// Of dimensions that are gathered over `axes`, with `devices` in a group.
-  /// `uniform` are values that these agree on: what of the others is not made
-  /// by gathering is not known to be a part of the same on all of them.
+  /// For dimensions that are gathered over `axes`, with `devices` in a group.
+  /// `uniform` tells which values are equal on these. A value that is not, and
+  /// was not gathered, need not be a part of the same tensor on all of them.
   DeviceBlocks(OpBuilder &builder, Location loc, FlatSymbolRefAttr mesh,
                ArrayAttr axes, int64_t devices,
                const llvm::DenseSet<Value> &uniform)
@@ -27,26 +28,27 @@ public:
         uniform(uniform) {}
 
   /// The device's block of `whole` along `dim`: as many elements as the gather
-  /// took, so that the last block may have padding behind its elements. Null if
-  /// that cannot be written, or if nothing was gathered along `dim`.
+  /// took, so the last block may have padding behind its elements. Null if it
+  /// cannot be computed, or if nothing was gathered along `dim`.
   Value get(Value whole, int64_t dim);
-  /// Takes `block` for the device's block of `whole` along `dim`.
+  /// Declares `block` to be the device's block of `whole` along `dim`.
   void set(Value whole, int64_t dim, Value block) {
     known[{whole, dim}] = {block, true};
     differing[block] = true;
   }
-  /// Takes what a tensor is padded with behind its last element for the padding
-  /// of blocks, of which nothing is known.
+  /// Treats padding behind a tensor's last element as the padding of blocks,
+  /// whose value is unknown.
   void setEndsInPadding() { endsInPadding = true; }
-  /// Whether a value is a block, or made of one.
+  /// Whether a value is a block, or computed from one.
   bool differs(Value value) const { return differing.contains(value); }
-  /// The ops, in order, that make a block of something smaller, and of nothing
-  /// else that differs from device to device: of their first one's operands one
-  /// is a block, which is returned. Nothing and `block` where there are none.
+  /// The ops, in order, that compute a block from something smaller, and from
+  /// nothing else that differs from device to device. One operand of the first
+  /// op is a block, which is returned. No ops and `block` if there are no such
+  /// ops.
   std::pair<Value, SmallVector<Operation *>> findSmallest(Value block) const;
 
 private:
-  /// What is the same on all devices, or made by gathering, cut along `dim`.
+  /// A value that is equal on all devices, or gathered, cut along `dim`.
   struct Block {
     Value value;
     bool isGathered = false;
@@ -70,7 +72,7 @@ private:
   const llvm::DenseSet<Value> &uniform;
   bool endsInPadding = false;
   llvm::DenseMap<std::pair<Value, int64_t>, Block> known;
-  /// What differs from device to device, and whether it was gathered.
+  /// Values that differ from device to device, and whether they were gathered.
   llvm::DenseMap<Value, bool> differing;
 };
 

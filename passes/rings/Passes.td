@@ -6,13 +6,17 @@
 include "mlir/Pass/PassBase.td"
 
 def PlanRingsPass : Pass<"dist-plan-rings", "ModuleOp"> {
-  let summary = "Which blocks of keys go round for whom: level 2";
+  let summary = "Which blocks of keys circulate for which devices: level 2";
   let description = [{
-    For attention in modules that `dist.ring` names, whose queries are sharded over
-    just the ring's axes: which blocks of keys a mask that hangs on places alone, computed
-    or constant, leaves each half of the queries of which device. It is noted with the
-    mesh, for `--dist-ring-attention`. Where the directive says `zigzag`, and the busiest
-    device would have no less to do with it, that is taken back, with a remark.
+    Needs a program of level 2 whose mesh op notes the `dist.ring` directives. It
+    looks at attention in modules that these name, whose queries are sharded over
+    exactly the ring's axes. For each device and each half of its queries, it
+    finds the blocks of keys that the mask leaves. The mask must depend only on
+    positions, computed or constant. The result is noted on the mesh op, for
+    `--dist-ring-attention`.
+
+    If the directive says `zigzag`, and the busiest device would not have less
+    work with it, the pass drops `zigzag`, with a remark.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
@@ -20,20 +24,22 @@ def PlanRingsPass : Pass<"dist-plan-rings", "ModuleOp"> {
 }
 
 def RingAttentionPass : Pass<"dist-ring-attention", "ModuleOp"> {
-  let summary = "Keys and values go round in place of being gathered: level 3";
+  let summary = "Attention passes keys and values around and gathers none: level 3";
   let description = [{
-    In modules that `dist.ring` names, attention whose keys and values are gathered over
-    the ring's axes computes with a device's own block of them, passes it on
-    (`dist.send_recv … periodic`), computes with the one it gets, and so on; what queries
-    have seen of blocks is put together by the largest x and the sums of numerators
-    (Liu et al., "Ring Attention with Blockwise Transformers", 2023). What lies between
-    the gathers and the attention (rotations, heads that are repeated) is done block by
-    block, before it goes round.
+    Needs a program of level 3, with the notes of `--dist-plan-rings`. It replaces
+    attention, in modules that `dist.ring` names, that gathers keys and values over the
+    ring's axes. Each device computes with its own block, passes it on
+    (`dist.send_recv … periodic`), computes with the block that it gets, and so
+    on. The results of the blocks are combined by the largest x and the sums of
+    the numerators (Liu et al., "Ring Attention with Blockwise Transformers",
+    2023). Ops between the gathers and the attention (rotary embeddings, repeated
+    heads) are done block by block, before a block circulates.
 
-    A block that masks leave a device nothing of (`--dist-plan-rings`) is computed with
-    only if some row has seen no key so far. With `zigzag` each device does all that for the
-    second half of its own queries, and for the first half of those of the device at the
-    other end, which are exchanged before (`dist.collective_permute … reversed`).
+    Of some blocks, the masks leave a device nothing. Such a block is computed
+    with only if some row has seen no key so far. With `zigzag`, each device
+    computes for the second half of its own queries, and for the first half of the
+    queries of the device at the other end. These halves are exchanged before
+    (`dist.collective_permute … reversed`).
 
     ```mlir
     %k = dist.all_gather %own dim 1 over "cp" …       // before
@@ -42,7 +48,7 @@ def RingAttentionPass : Pass<"dist-ring-attention", "ModuleOp"> {
     %o:3 = dist.attention(%q, %own, …) …
     %more:3 = dist.attention(%q, %next, …) …
     ```
-    A module that has no such attention is an error, at the directive.
+    A module without such attention is an error, at the directive.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",

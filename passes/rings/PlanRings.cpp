@@ -1,8 +1,8 @@
 //===- PlanRings.cpp - Which blocks of keys a device needs ----------------===//
 //
-// Of attention whose keys and values are to go round (dist.ring), while it is
-// known where everything is placed: which blocks of keys a mask leaves the
-// queries of which device, and whether zigzag makes the busiest one less busy.
+// For attention in a ring (dist.ring), while all placements are known: which
+// blocks of keys a mask leaves to the queries of which device, and whether
+// zigzag gives the busiest device less work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +88,7 @@ namespace {
 /// What is known of the attentions of a module that a directive names.
 struct Module {
   std::vector<bool> seen;
-  /// The least window of all; nothing where one has none.
+  /// The smallest window of all; empty if one has no window.
   std::optional<KeyWindow> window;
   /// Of directives that say so: whether devices are busier without it.
   bool gains = false;

@@ -1,14 +1,15 @@
-//===- RingAdjoint.cpp - Cotangents of keys and values go round -----------===//
+//===- RingAdjoint.cpp - The adjoint of ring attention --------------------===//
 //
-// The adjoint of attention whose keys and values went round (Liu et al., "Ring
-// attention with blockwise transformers", 2023, appendix A). They go round
-// once more. What a device adds to the cotangents of a block is added to what
-// came with the block and goes on with it, p - 1 times, until it is home, where
-// the owner adds its own part: the sum over the devices that stood there.
+// The adjoint of ring attention (Liu et al., "Ring attention with blockwise
+// transformers", 2023, appendix A). Keys and values circulate once more. The
+// cotangents of a block travel with it, p - 1 times, and each device adds its
+// part. Back at its owner, the owner adds its own part. The result is the sum
+// over the devices that the program had there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -55,9 +56,10 @@ static bool isMove(Operation *op) {
 
 LogicalResult RingAdjoint::findSums(SetVector<Operation *> &sums) {
   SetVector<Operation *> reached;
-  for (std::optional<Home> &home : homes)
-    if (home)
-      reached.insert(home->whole.user_begin(), home->whole.user_end());
+  for (std::optional<OwnerBlock> &ownerBlock : ownerBlocks)
+    if (ownerBlock)
+      reached.insert(ownerBlock->whole.user_begin(),
+                     ownerBlock->whole.user_end());
   for (unsigned next = 0; next < reached.size(); ++next) {
     Operation *user = reached[next];
     if (isSumOver(user, ring.axes)) {
@@ -76,11 +78,11 @@ LogicalResult RingAdjoint::findOwnBlock(Operation *sum) {
   OpBuilder at(sum);
   DeviceBlocks blocks(at, loc, mesh, ring.axes, ring.devices, *ring.uniform);
   blocks.setEndsInPadding();
-  for (auto [number, home] : llvm::enumerate(homes))
-    if (home)
-      blocks.set(home->whole,
+  for (auto [number, ownerBlock] : llvm::enumerate(ownerBlocks))
+    if (ownerBlock)
+      blocks.set(ownerBlock->whole,
                  *placeOf(op.getFirstInit() + 1 + number, op.getKeyDim()),
-                 home->placeholder);
+                 ownerBlock->placeholder);
   SmallVector<int64_t> dims;
   auto scatter = dyn_cast<ReduceScatterOp>(sum);
   if (scatter)
@@ -113,21 +115,21 @@ static bool isMadeOf(Value value, Value placeholder, Operation *until) {
 }
 
 /// A block travels where it is smallest.
-void RingAdjoint::findSmallest(Home &home) {
-  int64_t least = getTensorBytes(home.travels.getType());
+void RingAdjoint::findSmallest(OwnerBlock &ownerBlock) {
+  int64_t least = getTensorBytes(ownerBlock.travels.getType());
   SmallVector<Operation *> path;
-  for (Value block = home.placeholder; block.hasOneUse();) {
+  for (Value block = ownerBlock.placeholder; block.hasOneUse();) {
     Operation *user = *block.user_begin();
     bool isAlone = user->getNumResults() == 1 && isMove(user);
     for (const Sum &sum : sums)
       isAlone &= user != sum.op;
-    // Nothing else but what can be made again where it is sent.
+    // Only ops that can be repeated where it is sent.
     for (Value operand : user->getOperands()) {
       Operation *maker = operand.getDefiningOp();
       isAlone &= operand == block || !maker || maker->isBeforeInBlock(op) ||
                  isa<tensor::EmptyOp, linalg::FillOp>(maker) ||
                  maker->hasTrait<OpTrait::ConstantLike>();
-      for (std::optional<Home> &other : homes)
+      for (std::optional<OwnerBlock> &other : ownerBlocks)
         isAlone &= operand == block || !other ||
                    !isMadeOf(operand, other->placeholder, user);
     }
@@ -137,13 +139,13 @@ void RingAdjoint::findSmallest(Home &home) {
     block = user->getResult(0);
     if (getTensorBytes(block.getType()) < least) {
       least = getTensorBytes(block.getType());
-      home.travels = block;
-      home.makers = path;
+      ownerBlock.travels = block;
+      ownerBlock.makers = path;
     }
   }
 }
 
-LogicalResult RingAdjoint::findHomes() {
+LogicalResult RingAdjoint::findOwnerBlocks() {
   for (unsigned number : {0u, 1u}) {
     Value whole = op->getResult(number + 1);
     if (whole.use_empty())
@@ -151,7 +153,7 @@ LogicalResult RingAdjoint::findHomes() {
     SmallVector<int64_t> shape(typeOf(whole).getShape());
     shape[*placeOf(op.getFirstInit() + 1 + number, op.getKeyDim())] = blockKeys;
     Value placeholder = empty(shape, typeOf(whole).getElementType());
-    homes[number] = {whole, placeholder, {}, placeholder};
+    ownerBlocks[number] = {whole, placeholder, {}, placeholder};
   }
   SetVector<Operation *> found;
   if (failed(findSums(found)) || llvm::any_of(found, [&](Operation *sum) {
@@ -160,15 +162,15 @@ LogicalResult RingAdjoint::findHomes() {
     return emitUnusable()
            << "cotangents of keys and values do not become sums over the "
               "ring's devices block by block";
-  for (std::optional<Home> &home : homes)
-    if (home)
-      findSmallest(*home);
+  for (std::optional<OwnerBlock> &ownerBlock : ownerBlocks)
+    if (ownerBlock)
+      findSmallest(*ownerBlock);
   return success();
 }
 
-Value RingAdjoint::toTravel(const Home &home, Value block) {
+Value RingAdjoint::toTravel(const OwnerBlock &ownerBlock, Value block) {
   IRMapping mapping;
-  mapping.map(home.placeholder, block);
+  mapping.map(ownerBlock.placeholder, block);
   // With what was made for it further down.
   auto clone = [&](auto &&clone, Operation *made) -> void {
     for (Value operand : made->getOperands()) {
@@ -179,12 +181,12 @@ Value RingAdjoint::toTravel(const Home &home, Value block) {
     }
     b.clone(*made, mapping);
   };
-  for (Operation *maker : home.makers)
+  for (Operation *maker : ownerBlock.makers)
     clone(clone, maker);
-  return mapping.lookup(home.travels);
+  return mapping.lookup(ownerBlock.travels);
 }
 
-void RingAdjoint::bringHome(const Sum &given) {
+void RingAdjoint::returnToOwner(const Sum &given) {
   auto [sum, block, dim] = given;
   if (isa<ReduceScatterOp>(sum)) {
     sum->getResult(0).replaceAllUsesWith(block);
@@ -214,7 +216,7 @@ void RingAdjoint::bringHome(const Sum &given) {
   }
   sum->getResult(0).replaceAllUsesWith(whole);
   setScopes(from, sum);
-  // But for those who take their own blocks of what is made of it.
+  // Except ops that take their own block of the result.
   llvm::SetVector<Operation *> reached(whole.user_begin(), whole.user_end());
   SmallVector<AllSliceOp> slices;
   for (unsigned next = 0; next < reached.size(); ++next) {
@@ -243,7 +245,7 @@ void RingAdjoint::bringHome(const Sum &given) {
       continue;
     setScopes(from, slice);
     slice.getResult().replaceAllUsesWith(own);
-    eraseWithMakers(slice, ring);
+    eraseDead(slice.getOperation(), isOpTriviallyDead, ring.forget);
   }
 }
 
@@ -275,12 +277,13 @@ LogicalResult RingAdjoint::findParts() {
   if (failed(getMirrors(mirrors)))
     return failure();
   auto first = [&](unsigned operand) { return cut(operand, /*isFirst=*/true); };
-  mirrors.result = mirror(first(ofResult), "results of half of the queries");
+  mirrors.result =
+      exchangeWithMirrorRank(first(ofResult), "results of half of the queries");
   std::tie(mirrors.largestX, mirrors.sums) =
-      mirror(first(ofLargest), first(ofSums),
-             "largest scores and sums of half of the queries");
-  mirrors.cotangent =
-      mirror(first(ofCotangent), "cotangents of half of the results");
+      exchangeWithMirrorRank(first(ofLargest), first(ofSums),
+                             "largest scores and sums of half of the queries");
+  mirrors.cotangent = exchangeWithMirrorRank(
+      first(ofCotangent), "cotangents of half of the results");
   parts.push_back(mirrors);
   return success();
 }
@@ -354,10 +357,12 @@ Value RingAdjoint::finishTotal(unsigned total) {
     Value ofMirrors = parts[1].totals[total];
     std::optional<unsigned> place = placeOf(operand, op.getQueryDim());
     // Sums over queries are summed over devices later.
-    made = place ? join(mirror(ofMirrors, "what was summed for half of the "
-                                          "queries, back"),
-                        made, *place)
-                 : add(made, ofMirrors);
+    made = place
+               ? join(exchangeWithMirrorRank(ofMirrors,
+                                             "what was summed for half of the "
+                                             "queries, back"),
+                      made, *place)
+               : add(made, ofMirrors);
   }
   RankedTensorType type = typeOf(op->getResult(3 + total));
   if (made.getType() == type)
@@ -369,9 +374,9 @@ Value RingAdjoint::finishTotal(unsigned total) {
       getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
 }
 
-/// Whether queries may see anything of the block that is there after so many
-/// steps, or a row has so little that what is masked counts, or numbers are so
-/// large that they would.
+/// Whether the block of a step must be computed with: if queries may see
+/// anything of it, or a row has seen so little that masked keys count, or
+/// numbers are so large that they would count.
 Value RingAdjoint::needs(Part &part, Value keyBlock, Value valueBlock,
                          int64_t step) {
   if (!part.isAnyRowMasked)
@@ -392,9 +397,10 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
                           bool doTravel) {
   Value owner = getOwner(step);
   SmallVector<Type> types = {getTypeOf(0, part)};
-  for (std::optional<Home> &home : homes)
-    if (home)
-      types.push_back((doTravel ? home->travels : home->placeholder).getType());
+  for (std::optional<OwnerBlock> &ownerBlock : ownerBlocks)
+    if (ownerBlock)
+      types.push_back(
+          (doTravel ? ownerBlock->travels : ownerBlock->placeholder).getType());
   unsigned numTotals = op.getNumTotals();
   for (unsigned total = 0; total < numTotals; ++total)
     types.push_back(getTypeOfTotal(total, part));
@@ -404,11 +410,11 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
     SmallVector<Value> sums = {part.ofQueries ? add(part.ofQueries, made[0])
                                               : made[0]};
     for (unsigned number : {0u, 1u}) {
-      if (!homes[number])
+      if (!ownerBlocks[number])
         continue;
       Value block = made[number + 1];
       if (doTravel)
-        block = toTravel(*homes[number], block);
+        block = toTravel(*ownerBlocks[number], block);
       sums.push_back(totals[number] ? add(totals[number], block) : block);
     }
     for (unsigned total = 0; total < numTotals; ++total)
@@ -418,7 +424,7 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
   auto same = [&] {
     SmallVector<Value> sums = {part.ofQueries};
     for (unsigned number : {0u, 1u})
-      if (homes[number])
+      if (ownerBlocks[number])
         sums.push_back(totals[number]);
     llvm::append_range(sums, part.totals);
     for (auto [sum, type] : llvm::zip_equal(sums, types))
@@ -436,18 +442,12 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
   part.ofQueries = sums[0];
   unsigned next = 1;
   for (unsigned number : {0u, 1u})
-    if (homes[number])
+    if (ownerBlocks[number])
       totals[number] = sums[next++];
   llvm::copy(ArrayRef(sums).drop_front(next), part.totals.begin());
 }
 
-Value RingAdjoint::add(Value x, Value y) {
-  AffineMap all = b.getMultiDimIdentityMap(typeOf(x).getRank());
-  return map(typeOf(x), {x, y}, {all, all}, 1,
-             [&](ValueRange args) -> SmallVector<Value> {
-               return {arith::AddFOp::create(b, loc, args[0], args[1])};
-             })[0];
-}
+Value RingAdjoint::add(Value x, Value y) { return createSum(b, loc, x, y); }
 
 LogicalResult RingAdjoint::write() {
   if (!device) {
@@ -455,7 +455,7 @@ LogicalResult RingAdjoint::write() {
       return failure();
     device = AxisIndexOp::create(b, loc, b.getIndexType(), ring.axes, mesh);
   }
-  if (failed(findHomes()) || failed(findParts()))
+  if (failed(findOwnerBlocks()) || failed(findParts()))
     return failure();
   skips = isZeroOfZero(op);
   // Of the own block, whose owner adds its part at the end; and those that
@@ -479,23 +479,24 @@ LogicalResult RingAdjoint::write() {
               /*doTravel=*/step > 0);
   }
   for (unsigned number : {0u, 1u}) {
-    if (!homes[number])
+    if (!ownerBlocks[number])
       continue;
     Value came =
         passOn(totals[number], ("cotangents of " + kNames[number]).str());
-    Value total = add(came, toTravel(*homes[number], own[number]));
+    Value total = add(came, toTravel(*ownerBlocks[number], own[number]));
     for (Sum &sum : sums)
-      if (sum.block == homes[number]->travels)
+      if (sum.block == ownerBlocks[number]->travels)
         sum.block = total;
-    homes[number]->travels.replaceAllUsesWith(total);
+    ownerBlocks[number]->travels.replaceAllUsesWith(total);
   }
   Value ofQueries = parts[0].ofQueries;
   if (ring.isZigzag)
-    ofQueries = join(
-        mirror(parts[1].ofQueries, "cotangents of half of the queries, back"),
-        ofQueries, *placeOf(op.getFirstInit(), op.getQueryDim()));
+    ofQueries =
+        join(exchangeWithMirrorRank(parts[1].ofQueries,
+                                    "cotangents of half of the queries, back"),
+             ofQueries, *placeOf(op.getFirstInit(), op.getQueryDim()));
   for (const Sum &sum : sums)
-    bringHome(sum);
+    returnToOwner(sum);
   op->getResult(0).replaceAllUsesWith(ofQueries);
   for (unsigned total = 0; total < op.getNumTotals(); ++total)
     op->getResult(3 + total).replaceAllUsesWith(finishTotal(total));

@@ -2,23 +2,24 @@
 //
 // Attention whose keys and values are gathered, in modules that dist.ring
 // names. Each device computes with its own block of them, passes it on to the
-// next one and gets that of the one before. What its queries have seen of
-// blocks is put together as in online softmax (Milakov and Gimelshein 2018):
-// weighted means o, the largest x m and the sums l of numerators relative to
-// it, for each query:
+// next device and gets that of the device before. The results of the blocks are
+// combined as in online softmax (Milakov and Gimelshein 2018). For each query
+// these are the weighted means o, the largest x m and the sums l of numerators
+// relative to it:
 //
 //   m' = max(m, m_t), a = l exp(m - m'), b = l_t exp(m_t - m'), l' = a + b,
 //   o' = (a o + b o_t) / l'
 //
-// A block that masks which hang on places alone leave nothing of adds nothing
-// to rows that have seen a key before; where all have, it is passed on only.
-// In zigzag each device does that for the second half of its queries, and for
-// the first half of the mirror's (RingZigzag.cpp).
+// Some blocks are excluded by masks that depend only on positions. Such a block
+// adds nothing to rows that have seen a key before; if all rows have, it is
+// only passed on. In zigzag each device does that for the second half of its
+// queries, and for the first half of the mirror's (RingZigzag.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -95,8 +96,8 @@ Value RingAttention::convert(Value tensor, Type element) {
 }
 
 /// What queries see of a block.
-RingAttention::Seen RingAttention::compute(const Queries &queries,
-                                           const Step &step) {
+RingAttention::PartialAttention RingAttention::compute(const Queries &queries,
+                                                       const Step &step) {
   Value first = arith::MulIOp::create(b, loc, step.owner, index(blockKeys));
   SmallVector<Value> extras = cutExtras(queries.extras, first);
   ArrayRef<int64_t> rows = getRowType(queries).getShape();
@@ -117,7 +118,9 @@ RingAttention::Seen RingAttention::compute(const Queries &queries,
           block.getResult(2)};
 }
 
-RingAttention::Seen RingAttention::add(const Seen &before, const Seen &more) {
+RingAttention::PartialAttention
+RingAttention::add(const PartialAttention &before,
+                   const PartialAttention &more) {
   RankedTensorType rowType = typeOf(before.largest);
   AffineMap all = b.getMultiDimIdentityMap(rowType.getRank());
   Value none = constant(-std::numeric_limits<double>::infinity());
@@ -163,12 +166,12 @@ RingAttention::Seen RingAttention::add(const Seen &before, const Seen &more) {
 
 /// Whether queries may see anything of a block, or a row has seen nothing that
 /// would outweigh what is masked, or numbers are so large that nothing would.
-Value RingAttention::needs(const Queries &queries, const Seen &before,
-                           const Step &step) {
+Value RingAttention::needs(const Queries &queries,
+                           const PartialAttention &before, const Step &step) {
   Value needed;
   if (before.means)
     needed = isAnyMasked(getElement(getLeast(before.largest)));
-  // Of its own keys the mirror has seen something where it is not.
+  // The mirror's own keys outweigh masked ones, unless isMirrorMasked.
   if (queries.kind == Queries::MirrorsFirstHalf)
     needed = both(needed, isMirrorMasked);
   needed = either(needed,
@@ -178,9 +181,9 @@ Value RingAttention::needs(const Queries &queries, const Seen &before,
   return either(needed, isSeen(queries.kind, step.number));
 }
 
-RingAttention::Seen RingAttention::advance(const Queries &queries,
-                                           const Seen &before,
-                                           const Step &step) {
+RingAttention::PartialAttention
+RingAttention::advance(const Queries &queries, const PartialAttention &before,
+                       const Step &step) {
   // What the mirror computes with itself.
   auto isHere = [&](int64_t device) {
     int64_t p = ring.devices;
@@ -188,7 +191,7 @@ RingAttention::Seen RingAttention::advance(const Queries &queries,
            (device + p - step.number) % p != getHolder(queries.kind, device);
   };
   auto withMore = [&] {
-    Seen more = compute(queries, step);
+    PartialAttention more = compute(queries, step);
     return before.means ? add(before, more) : more;
   };
   bool isHereForAll = llvm::all_of(llvm::seq<int64_t>(0, ring.devices), isHere);
@@ -202,7 +205,7 @@ RingAttention::Seen RingAttention::advance(const Queries &queries,
   SmallVector<Value> seen = choose(
       condition, {means, rows, rows},
       [&]() -> SmallVector<Value> {
-        Seen more = withMore();
+        PartialAttention more = withMore();
         return {more.means, more.largest, more.sums};
       },
       [&]() -> SmallVector<Value> {
@@ -215,31 +218,35 @@ RingAttention::Seen RingAttention::advance(const Queries &queries,
   return {seen[0], seen[1], seen[2]};
 }
 
-RingAttention::Seen RingAttention::cutHalf(const Seen &seen, bool isFirst) {
+RingAttention::PartialAttention
+RingAttention::cutHalf(const PartialAttention &seen, bool isFirst) {
   return {RingWriter::cutHalf(seen.means, meansPlace, isFirst),
           RingWriter::cutHalf(seen.largest, rowPlace, isFirst),
           RingWriter::cutHalf(seen.sums, rowPlace, isFirst)};
 }
 
 /// What the device at the other end has computed for the own first half.
-RingAttention::Seen RingAttention::bringHome(const Seen &ofMirrors) {
+RingAttention::PartialAttention
+RingAttention::returnToOwner(const PartialAttention &ofMirrors) {
   // As precise as a block's own means are.
   Type element = typeOf(op.getInits()[0]).getElementType();
-  Value means = mirror(convert(ofMirrors.means, element), "their means, back");
-  auto [largest, sums] = mirror(ofMirrors.largest, ofMirrors.sums,
-                                "their largest scores and sums, back");
+  Value means = exchangeWithMirrorRank(convert(ofMirrors.means, element),
+                                       "their means, back");
+  auto [largest, sums] = exchangeWithMirrorRank(
+      ofMirrors.largest, ofMirrors.sums, "their largest scores and sums, back");
   return {convert(means, score), largest, sums};
 }
 
-RingAttention::Seen RingAttention::join(const Seen &firstHalf,
-                                        const Seen &secondHalf) {
+RingAttention::PartialAttention
+RingAttention::join(const PartialAttention &firstHalf,
+                    const PartialAttention &secondHalf) {
   return {RingWriter::join(firstHalf.means, secondHalf.means, meansPlace),
           RingWriter::join(firstHalf.largest, secondHalf.largest, rowPlace),
           RingWriter::join(firstHalf.sums, secondHalf.sums, rowPlace)};
 }
 
 /// Rows without any key are what softmax of nothing is: no number, or zero.
-Value RingAttention::finish(const Seen &seen) {
+Value RingAttention::finish(const PartialAttention &seen) {
   RankedTensorType type = typeOf(seen.means);
   bool isZero = op.getNanIsZero();
   Value instead =
@@ -268,7 +275,7 @@ LogicalResult RingAttention::write() {
   Queries own = getOwn(Queries::Own), mirrors;
   if (ring.isZigzag && failed(getMirrors(mirrors)))
     return failure();
-  Seen seen, ofFirstHalf, ofMirrors;
+  PartialAttention seen, ofFirstHalf, ofMirrors;
   Value keyBlock = keys.block, valueBlock = values.block;
   for (int64_t number = 0; number < p; ++number) {
     Value nextKeys, nextValues;
@@ -286,14 +293,14 @@ LogicalResult RingAttention::write() {
       if (!ring.seen.empty())
         seen.largest.getDefiningOp()->setAttr(kRingAttr, describeRing());
       if (ring.isZigzag) {
-        // The first half goes on at the other end, where blocks that a mask
-        // leaves nothing of come first: whether they may be skipped is said
-        // here, where there are rows that have seen something.
+        // The first half continues at the other end, where blocks that a mask
+        // excludes come first. This device decides whether they may be skipped,
+        // since it has rows that have seen something.
         ofFirstHalf = cutHalf(seen, /*isFirst=*/true);
-        isMirrorMasked = isAnyMasked(
-            getElement(mirror(getLeast(ofFirstHalf.largest),
-                              "the least of the largest scores of half of the "
-                              "queries, with their own keys")));
+        isMirrorMasked = isAnyMasked(getElement(exchangeWithMirrorRank(
+            getLeast(ofFirstHalf.largest),
+            "the least of the largest scores of half of the "
+            "queries, with their own keys")));
         own = getOwn(Queries::OwnSecondHalf);
         seen = cutHalf(seen, /*isFirst=*/false);
       }
@@ -306,7 +313,7 @@ LogicalResult RingAttention::write() {
     valueBlock = nextValues;
   }
   if (ring.isZigzag)
-    seen = join(add(ofFirstHalf, bringHome(ofMirrors)), seen);
+    seen = join(add(ofFirstHalf, returnToOwner(ofMirrors)), seen);
   op.getResult(0).replaceAllUsesWith(finish(seen));
   replaceRows(seen);
   setScopes(before, op);
@@ -327,8 +334,8 @@ DictionaryAttr RingAttention::describeRing() {
   return note.getDictionary(b.getContext());
 }
 
-/// What the op says of rows, in its order of dimensions.
-void RingAttention::replaceRows(const Seen &seen) {
+/// The op's numbers of rows, in its order of dimensions.
+void RingAttention::replaceRows(const PartialAttention &seen) {
   auto replace = [&](unsigned result, ValueRange inputs,
                      function_ref<Value(ValueRange)> get) {
     auto type = typeOf(op.getResult(result));
@@ -494,8 +501,8 @@ struct RingAttentionPass
       if (!isWritten)
         continue;
       if (adjoint)
-        eraseWithMakers(adjoint, ring);
-      eraseWithMakers(op, ring);
+        eraseDead(adjoint.getOperation(), isOpTriviallyDead, forget);
+      eraseDead(op.getOperation(), isOpTriviallyDead, forget);
     }
     // Those of loops that go back through other loops.
     for (AttentionAdjointOp op : adjoints) {
@@ -510,7 +517,7 @@ struct RingAttentionPass
       if (mlir::failed(RingAdjoint(op, ring, layout.getName()).write()))
         failed = true;
       else
-        eraseWithMakers(op, ring);
+        eraseDead(op.getOperation(), isOpTriviallyDead, forget);
     }
     // By directive: one may name many modules.
     llvm::MapVector<Attribute, SmallVector<StringRef>> unused;

@@ -7,8 +7,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/ScoreRange.h"
 #include "passes/rings/DeviceBlocks.h"
 #include "passes/spmd/verify/Uniformity.h"
@@ -58,10 +56,11 @@ LogicalResult RingWriter::findTravellers() {
   if (typeOf(values.made).getDimSize(values.place) != blockKeys ||
       blockKeys * ring.devices < numKeys)
     return emitUnusable() << "keys and values are in different blocks";
-  // What is repeated for several heads is repeated by whoever needs it.
-  for (Traveller *traveller : {&keys, &values})
-    std::tie(traveller->block, traveller->makers) =
-        blocks.findSmallest(traveller->made);
+  // Blocks that are repeated for several heads circulate once, and readers
+  // repeat them.
+  for (CirculatingBlock *circulating : {&keys, &values})
+    std::tie(circulating->block, circulating->makers) =
+        blocks.findSmallest(circulating->made);
   return success();
 }
 
@@ -85,24 +84,16 @@ RingWriter::map(RankedTensorType like, ValueRange inputs,
                 ArrayRef<AffineMap> maps, unsigned numResults,
                 function_ref<SmallVector<Value>(ValueRange)> body) {
   SmallVector<Value> inits;
-  SmallVector<Type> types;
-  SmallVector<AffineMap> all(maps);
-  for (unsigned i = 0; i < numResults; ++i) {
+  for (unsigned i = 0; i < numResults; ++i)
     inits.push_back(empty(like.getShape(), like.getElementType()));
-    types.push_back(like);
-    all.push_back(b.getMultiDimIdentityMap(like.getRank()));
-  }
-  SmallVector<utils::IteratorType> loops(like.getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, types, inputs, inits, all, loops,
+  auto made = createParallelLoops(
+      b, loc, inputs, maps, inits,
       [&](OpBuilder &inner, Location, ValueRange arguments) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(inner.getInsertionBlock());
-        SmallVector<Value> results = body(arguments.drop_back(numResults));
-        linalg::YieldOp::create(b, loc, results);
+        return body(arguments.drop_back(numResults));
       });
-  return llvm::to_vector_of<Value>(generic.getResults());
+  return llvm::to_vector_of<Value>(made.getResults());
 }
 
 Value RingWriter::reduce(Value tensor, Value start,
@@ -187,16 +178,17 @@ Value RingWriter::passOn(Value block, StringRef what) {
                             mesh, getCause("passes " + what + " on"));
 }
 
-Value RingWriter::make(const Traveller &traveller, Value block, Value owner) {
-  Value made = traveller.made;
-  if (block != traveller.block) {
+Value RingWriter::make(const CirculatingBlock &circulating, Value block,
+                       Value owner) {
+  Value made = circulating.made;
+  if (block != circulating.block) {
     IRMapping mapping;
-    mapping.map(traveller.block, block);
-    for (Operation *op : traveller.makers)
+    mapping.map(circulating.block, block);
+    for (Operation *op : circulating.makers)
       b.clone(*op, mapping);
     made = mapping.lookupOrDefault(made);
   }
-  return isPadded() ? clearPadding(made, traveller.place, owner) : made;
+  return isPadded() ? clearPadding(made, circulating.place, owner) : made;
 }
 
 SmallVector<Value> RingWriter::cutExtras(ArrayRef<Value> extras, Value first) {
@@ -335,24 +327,4 @@ void RingWriter::setScopes(Operation *from, Operation *to) {
   Operation *made = from ? from->getNextNode() : &to->getBlock()->front();
   for (; made != to; made = made->getNextNode())
     set(set, made);
-}
-
-void mlir::dist::eraseWithMakers(Operation *op, const Ring &ring) {
-  llvm::SetVector<Operation *> makers;
-  auto erase = [&](Operation *dead) {
-    llvm::SetVector<Value> used;
-    getUsedValuesDefinedAbove(dead->getRegions(), used);
-    used.insert_range(dead->getOperands());
-    ring.forget(dead);
-    dead->erase();
-    for (Value value : used)
-      if (Operation *maker = value.getDefiningOp())
-        makers.insert(maker);
-  };
-  erase(op);
-  while (!makers.empty()) {
-    Operation *maker = makers.pop_back_val();
-    if (isOpTriviallyDead(maker))
-      erase(maker);
-  }
 }

@@ -1,7 +1,7 @@
-//===- RingWriter.h - What rings of attention are written of ----*- C++ -*-===//
+//===- RingWriter.h - Common parts of ring attention ------------*- C++ -*-===//
 //
-// What attention and its adjoint have in common where keys and values go round:
-// blocks, the operands of one of them, and whether a device needs it.
+// The common parts of ring attention and its adjoint: blocks, the operands for
+// one block, and whether a device needs it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,7 @@
 #define DIST_PASSES_RINGS_RINGWRITER_H
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -17,7 +18,7 @@
 
 namespace mlir::dist {
 
-/// What a dist.ring says.
+/// A dist.ring directive.
 struct Ring {
   StringRef module;
   ArrayAttr axes;
@@ -26,21 +27,22 @@ struct Ring {
   /// Whether devices at the same distance from both ends exchange the first
   /// halves of their queries.
   bool isZigzag;
-  /// Which blocks of keys each half of a device's queries may look at, by
-  /// device; empty where that is not known.
+  /// The blocks of keys that each half of a device's queries may attend to, by
+  /// device; empty if unknown.
   ArrayRef<bool> seen;
-  /// Keys on the left and right of a query that masks leave it; may be null.
+  /// The number of keys left and right of a query that masks allow; may be
+  /// null.
   DenseI64ArrayAttr window;
-  /// What its devices agree on.
+  /// Values that are equal on all devices of the ring.
   const llvm::DenseSet<Value> *uniform;
-  /// Takes what an op has made out of all that is known of values: an op that
-  /// is made later may lie where it lay.
+  /// Forgets all that is known of an op's results: a later op may have the same
+  /// address.
   llvm::function_ref<void(Operation *)> forget;
 };
 
-/// Blocks that go round: the device's own, what makes keys or values of one,
-/// and which dimension of these is that of keys.
-struct Traveller {
+/// Circulating blocks: the device's own block, the ops that compute keys or
+/// values from one, and the dimension of keys in these.
+struct CirculatingBlock {
   Value block;
   SmallVector<Operation *> makers;
   Value made;
@@ -51,13 +53,13 @@ struct Traveller {
 struct Queries {
   enum Kind { Own, OwnSecondHalf, MirrorsFirstHalf };
   Kind kind = Own;
-  /// The place of the first one in its block.
+  /// The position of the first one in its block.
   int64_t first = 0;
   Value tensor;
-  /// What further operands are for them.
+  /// The further operands for these queries.
   SmallVector<Value> extras;
-  /// For those of the device at the other end: what it would have in the place
-  /// of values outside of the body that differ from device to device.
+  /// For queries of the device at the other end: that device's values, for
+  /// values outside of the body that differ from device to device.
   IRMapping outside;
 };
 
@@ -80,14 +82,14 @@ protected:
   }
   Value empty(ArrayRef<int64_t> shape, Type element);
   Value fill(RankedTensorType type, Value element);
-  /// Of that type, all zero.
+  /// A tensor of zeros of that type.
   Value zeros(RankedTensorType type);
-  /// Elementwise over a tensor like `like`, with the maps given.
+  /// An elementwise op over a tensor like `like`, with the given maps.
   SmallVector<Value> map(RankedTensorType like, ValueRange inputs,
                          ArrayRef<AffineMap> maps, unsigned numResults,
                          function_ref<SmallVector<Value>(ValueRange)> body);
-  /// The elements put together into one, a tensor without dimensions; `start`
-  /// is that of none.
+  /// The elements combined into one, a tensor without dimensions. `start` is
+  /// the value for no elements.
   Value reduce(Value tensor, Value start,
                function_ref<Value(Value, Value)> combine);
   Value getElement(Value tensor) {
@@ -99,59 +101,60 @@ protected:
   Value select(Value condition, Value yes, Value no) {
     return arith::SelectOp::create(b, loc, condition, yes, no);
   }
-  /// The largest absolute value; NaN where one is. Found once, where it is
-  /// asked for first: not in a branch.
+  /// The largest absolute value, or NaN if there is one. Computed once, where
+  /// it is first needed: not in a branch.
   Value getLargest(Value tensor);
 
-  /// Where `operand` has a dimension of the op.
+  /// The position of a dimension of the op in `operand`.
   std::optional<unsigned> placeOf(unsigned operand, unsigned dim) {
     return op.getMap(operand).getResultPosition(
         getAffineDimExpr(dim, op.getContext()));
   }
   bool isPadded() const { return blockKeys * ring.devices > numKeys; }
-  /// `block` of the keys of `owner`, zero where there are none. Padding may be
-  /// anything, also what 0 times is not 0.
+  /// `block` of the keys of `owner`, with zeros instead of padding. Padding may
+  /// be anything, such as infinities, whose product with 0 is not 0.
   Value clearPadding(Value block, int64_t dim, Value owner);
   /// A further operand, as long as all blocks of keys together.
   Value padExtra(unsigned number, Value extra);
   Value passOn(Value block, StringRef what);
   StringAttr getCause(const Twine &what);
-  /// Keys or values of a block that has come.
-  Value make(const Traveller &traveller, Value block, Value owner);
-  /// What the block of keys from `first` on has of further operands.
+  /// Keys or values of a block that was received.
+  Value make(const CirculatingBlock &circulating, Value block, Value owner);
+  /// The part of further operands for the block of keys that begins at `first`.
   SmallVector<Value> cutExtras(ArrayRef<Value> extras, Value first);
-  /// Whose block is there after so many steps.
+  /// The owner of the block that is here after so many steps.
   Value getOwner(int64_t step);
-  /// A region of the op for some queries and a block of keys that begins at
-  /// `first`; it yields `none` where there is no key.
+  /// A region of the op, for some queries and a block of keys that begins at
+  /// `first`. It yields `none` for padding.
   void writeBody(Region &from, Region &to, const Queries &queries, Value first,
                  double none);
 
   /// All of the device's queries, or its second half of them.
   Queries getOwn(Queries::Kind kind);
-  /// What comes of the device at the other end. An error where the body reads
-  /// something of which that is not known.
+  /// The queries of the device at the other end. An error if the body reads
+  /// something of that device that is not known here.
   LogicalResult getMirrors(Queries &queries);
   Value getMirrors(Value scalar, IRMapping &known);
   bool isSameForAll(Value value) const;
-  /// Exchanges tensors with the device at the other end; two that are alike, in
-  /// one call.
-  Value mirror(Value tensor, const Twine &what);
-  std::pair<Value, Value> mirror(Value x, Value y, const Twine &what);
-  /// The first half, or the second, of what has a dimension of queries.
+  /// Exchanges tensors with the device at the other end; two of one type in one
+  /// call.
+  Value exchangeWithMirrorRank(Value tensor, const Twine &what);
+  std::pair<Value, Value> exchangeWithMirrorRank(Value x, Value y,
+                                                 const Twine &what);
+  /// The first half, or the second, of a tensor with a dimension of queries.
   Value cutHalf(Value tensor, int64_t dim, bool isFirst);
   Value join(Value firstHalf, Value secondHalf, int64_t dim);
-  /// The device whose queries these are, at a device.
+  /// The device that owns these queries, when they are at a device.
   int64_t getHolder(Queries::Kind kind, int64_t device) const {
     return kind == Queries::MirrorsFirstHalf ? ring.devices - 1 - device
                                              : device;
   }
-  /// Whether a device's queries of that kind may look at what is there after so
-  /// many steps.
+  /// Whether a device's queries of that kind may attend to the block that is
+  /// here after so many steps.
   bool sees(Queries::Kind kind, int64_t device, int64_t step) const;
-  /// Whether all devices' may.
+  /// Whether the queries of all devices may.
   bool isAlwaysSeen(Queries::Kind kind, int64_t step) const;
-  /// Whether `holds` of the device; null where it does of none.
+  /// Whether `holds` is true for this device; null if it is true for no device.
   Value lookUp(function_ref<bool(int64_t device)> holds);
   Value isSeen(Queries::Kind kind, int64_t step) {
     return lookUp([&](int64_t device) { return sees(kind, device, step); });
@@ -162,10 +165,10 @@ protected:
   }
   /// The least element, without dimensions.
   Value getLeast(Value tensor);
-  /// Whether the largest x of some row, of which this is the least, is so small
-  /// that what is masked counts.
+  /// Whether the largest x of some row is so small that masked keys count. The
+  /// argument is the least of these.
   Value isAnyMasked(Value least);
-  /// Of what is null nothing is known, and the other one stands alone.
+  /// If one is null, the result is the other one.
   Value either(Value x, Value y) {
     if (!x || !y)
       return x ? x : y;
@@ -176,90 +179,89 @@ protected:
       return x ? x : y;
     return arith::AndIOp::create(b, loc, x, y);
   }
-  /// What `yes` makes where the condition holds, else what `no` does.
+  /// The results of `yes` if the condition is true, else those of `no`.
   SmallVector<Value> choose(Value condition, TypeRange types,
                             function_ref<SmallVector<Value>()> yes,
                             function_ref<SmallVector<Value>()> no);
-  /// Whether sums of so many products may be larger than what masks outweigh,
-  /// or no number.
+  /// Whether sums of so many products may exceed the numbers that masks use, or
+  /// be NaN.
   Value mayBeLarge(Value largestX, Value largestY, int64_t count);
 
-  /// All that was made between these ops is the module's; ops within others
-  /// but branches have no scope.
+  /// Gives the ops that were created between these ops the scope of the module.
+  /// Ops within other ops have no scope, except in branches.
   void setScopes(Operation *from, Operation *to);
 
   AttentionLikeOpInterface op;
   const Ring &ring;
   FlatSymbolRefAttr mesh;
   Location loc;
-  /// The op that what is made comes after.
+  /// New ops are inserted after this op.
   Operation *before;
   OpBuilder b;
   FloatType score;
-  Traveller keys, values;
+  CirculatingBlock keys, values;
   int64_t numKeys = 0, blockKeys = 0;
   Value device;
   llvm::DenseMap<Value, Value> largest;
-  /// First halves of what the device has: what came for them.
+  /// For first halves of the device's values: those received from the device at
+  /// the other end.
   llvm::DenseMap<Value, Value> mirrored;
 };
 
-inline RankedTensorType typeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType());
-}
-
-/// Erases an op without uses, and what was made for it alone.
-void eraseWithMakers(Operation *op, const Ring &ring);
-
-/// Attention whose keys and values go round.
+/// Ring attention.
 class RingAttention : public RingWriter {
 public:
   RingAttention(AttentionOp op, const Ring &ring, FlatSymbolRefAttr mesh)
       : RingWriter(op, ring, mesh), op(op) {}
-  /// Writes it in the place of the op.
+  /// Replaces the op.
   LogicalResult write();
 
 private:
   friend class RingAdjoint;
-  /// What queries have seen, in the type of scores.
-  struct Seen {
+  /// The accumulated results of queries, in the type of scores.
+  struct PartialAttention {
     Value means, largest, sums;
   };
-  /// A block of keys and values that is there after so many steps.
+  /// A block of keys and values that is here after so many steps.
   struct Step {
     int64_t number;
     Value owner, keys, values;
   };
   LogicalResult findBlocks();
   Value convert(Value tensor, Type element);
-  /// Of rows, and of means, in the type of scores.
+  /// The types of rows and of means, in the type of scores.
   RankedTensorType getRowType(const Queries &queries);
   RankedTensorType getMeansType(const Queries &queries);
-  Seen compute(const Queries &queries, const Step &step);
-  Seen add(const Seen &before, const Seen &more);
-  /// What queries have seen with one block more; `before` is null at the first.
-  Seen advance(const Queries &queries, const Seen &before, const Step &step);
-  Value needs(const Queries &queries, const Seen &before, const Step &step);
-  Seen cutHalf(const Seen &seen, bool isFirst);
-  Seen bringHome(const Seen &ofMirrors);
-  Seen join(const Seen &firstHalf, const Seen &secondHalf);
-  Value finish(const Seen &seen);
-  void replaceRows(const Seen &seen);
+  PartialAttention compute(const Queries &queries, const Step &step);
+  PartialAttention add(const PartialAttention &before,
+                       const PartialAttention &more);
+  /// Adds one more block to the results of queries; `before` is null for the
+  /// first block.
+  PartialAttention advance(const Queries &queries,
+                           const PartialAttention &before, const Step &step);
+  Value needs(const Queries &queries, const PartialAttention &before,
+              const Step &step);
+  PartialAttention cutHalf(const PartialAttention &seen, bool isFirst);
+  PartialAttention returnToOwner(const PartialAttention &ofMirrors);
+  PartialAttention join(const PartialAttention &firstHalf,
+                        const PartialAttention &secondHalf);
+  Value finish(const PartialAttention &seen);
+  void replaceRows(const PartialAttention &seen);
   DictionaryAttr describeRing();
 
   AttentionOp op;
-  /// In zigzag: whether some row of the mirror's saw so little of its own keys
-  /// that what is masked counts.
+  /// In zigzag: whether some row of the mirror's queries has seen so little of
+  /// the keys there that masked keys count.
   Value isMirrorMasked;
-  /// Of rows: map from the op's dimensions, and from those of results.
+  /// Maps of rows: from the op's dimensions, and from those of results.
   AffineMap rowMap, rowsOfMeans;
-  /// Where queries are in means, and in rows.
+  /// The dimension of queries in means, and in rows.
   int64_t meansPlace, rowPlace;
 };
 
-/// The adjoint of an attention whose keys and values went round: they go round
-/// again, and what each device adds to a block's cotangents goes with the
-/// block, home.
+/// The adjoint of ring attention. Keys and values circulate again. The
+/// cotangents of a block travel with it, and each device adds its part. At the
+/// end they are sent to the block's owner.
 class RingAdjoint : public RingWriter {
 public:
   RingAdjoint(AttentionAdjointOp op, const RingAttention &forward)
@@ -271,61 +273,62 @@ public:
     device = forward.device;
     mirrored = forward.mirrored;
   }
-  /// Of one in another loop: blocks are found anew.
+  /// For an adjoint in another loop: blocks are found again.
   RingAdjoint(AttentionAdjointOp op, const Ring &ring, FlatSymbolRefAttr mesh)
       : RingWriter(op, ring, mesh), op(op) {}
-  /// Writes it in the place of the op.
+  /// Replaces the op.
   LogicalResult write();
 
 private:
   /// The cotangents of keys, or of values.
-  struct Home {
+  struct OwnerBlock {
     /// The op's result.
     Value whole;
-    /// The device's own block of it, until the sum is there.
+    /// The device's own block of it, until the sum is complete.
     Value placeholder;
-    /// What is done with a block before it travels, and what that makes.
+    /// An op that is applied to a block before it travels, and its result.
     SmallVector<Operation *> makers;
     Value travels;
   };
-  /// A sum over the devices that these end in: the device's own block of it,
-  /// and along which dimension it is that.
+  /// A sum over the devices that uses these: the device's own block of the
+  /// result, and its dimension.
   struct Sum {
     Operation *op;
     Value block;
     int64_t dim;
   };
-  LogicalResult findHomes();
+  LogicalResult findOwnerBlocks();
   LogicalResult findSums(SetVector<Operation *> &sums);
   LogicalResult findOwnBlock(Operation *sum);
-  void findSmallest(Home &home);
+  void findSmallest(OwnerBlock &ownerBlock);
   /// In the form in which it travels.
-  Value toTravel(const Home &home, Value block);
-  /// Puts a sum's block in its place.
-  void bringHome(const Sum &sum);
-  /// Queries with what is known of them, and their cotangent so far.
+  Value toTravel(const OwnerBlock &ownerBlock, Value block);
+  /// Replaces a sum by the device's block.
+  void returnToOwner(const Sum &sum);
+  /// Queries, what is known of them, and their cotangent so far.
   struct Part : Queries {
     Value result, largestX, sums, cotangent;
-    /// Whether what is masked counts in some row; null until somebody asks.
+    /// Whether masked keys count in some row; null until it is needed.
     Value isAnyRowMasked;
     Value ofQueries;
-    /// The op's totals, with as many keys as all blocks have together.
+    /// The op's totals, for the keys of all blocks together.
     SmallVector<Value> totals;
   };
   LogicalResult findParts();
-  /// Of a cotangent of the part's queries, or of a block of keys and values, or
-  /// of a total of these.
+  /// The type of a cotangent of the part's queries, of a block of keys and
+  /// values, or of a total for these.
   RankedTensorType getTypeOf(unsigned result, const Part &part);
   RankedTensorType getTypeOfTotal(unsigned total, const Part &part);
-  /// The part's total with what a block of keys has made.
+  /// The part's total, with the contribution of a block of keys.
   Value addToTotal(unsigned total, const Part &part, Value made, Value owner);
-  /// Of all of the device's queries.
+  /// For all of the device's queries.
   Value finishTotal(unsigned total);
-  /// Cotangents of the queries, and of a block of keys and values; totals.
+  /// Cotangents of the queries, of a block of keys and values, and totals.
   SmallVector<Value> compute(const Part &part, Value keyBlock, Value valueBlock,
                              Value owner);
-  /// Adds what there is with a block to the cotangents of a part, and to those
-  /// that go with the block: in the form in which they travel, or before.
+  /// Adds the contributions of a block to the cotangents of a part, and to
+  /// those that travel with the block, in the form in which they travel or
+  /// before.
   void advance(Part &part, Value keyBlock, Value valueBlock, int64_t step,
                MutableArrayRef<Value> totals, bool doTravel);
   Value needs(Part &part, Value keyBlock, Value valueBlock, int64_t step);
@@ -333,9 +336,9 @@ private:
 
   AttentionAdjointOp op;
   SmallVector<Part, 2> parts;
-  /// Whether what a mask leaves nothing of may be skipped.
+  /// Whether blocks of which a mask leaves nothing may be skipped.
   bool skips = false;
-  std::optional<Home> homes[2]; // of keys, of values
+  std::optional<OwnerBlock> ownerBlocks[2]; // of keys, of values
   SmallVector<Sum> sums;
 };
 

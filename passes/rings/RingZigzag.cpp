@@ -1,12 +1,13 @@
 //===- RingZigzag.cpp - Halves of queries, exchanged end for end ----------===//
 //
-// Under a causal mask the queries of device r see r + 1 of p blocks of keys, so
-// that the last one computes with all and the first one with one. In zigzag
-// devices r and p - 1 - r exchange the first halves of their queries, so that
-// each computes with (r + 1) / 2 + (p - r) / 2 blocks. (Llama Team, "The Llama
-// 3 herd of models", 2024, 3.3.2: chunks i and 2p - 1 - i on one device. There
-// the sequence is cut so, and keys as well; here keys and all placements stay
-// in order, which sends less and balances the sum over the steps, not each.)
+// Under a causal mask, the queries of device r see r + 1 of p blocks of keys.
+// So the last device computes with all blocks and the first one with one. In
+// zigzag, devices r and p - 1 - r exchange the first halves of their queries,
+// so that each computes with (r + 1) / 2 + (p - r) / 2 blocks. (Llama Team,
+// "The Llama 3 herd of models", 2024, 3.3.2: chunks i and 2p - 1 - i on one
+// device. There the sequence is cut in that way, and keys as well. Here keys
+// and all placements stay in order. That sends less, and balances the sum over
+// the steps, not each step.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +21,16 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-Value RingWriter::mirror(Value tensor, const Twine &what) {
+Value RingWriter::exchangeWithMirrorRank(Value tensor, const Twine &what) {
   return CollectivePermuteOp::create(b, loc, tensor.getType(), tensor,
                                      ring.axes, ring.axes, b.getUnitAttr(),
                                      mesh, getCause("zigzag: " + what));
 }
 
-std::pair<Value, Value> RingWriter::mirror(Value x, Value y,
-                                           const Twine &what) {
+std::pair<Value, Value> RingWriter::exchangeWithMirrorRank(Value x, Value y,
+                                                           const Twine &what) {
   if (x.getType() != y.getType())
-    return {mirror(x, what), mirror(y, what)};
+    return {exchangeWithMirrorRank(x, what), exchangeWithMirrorRank(y, what)};
   RankedTensorType type = typeOf(x);
   SmallVector<int64_t> shape = {1};
   llvm::append_range(shape, type.getShape());
@@ -41,9 +42,10 @@ std::pair<Value, Value> RingWriter::mirror(Value x, Value y,
     return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), tensor,
                                          groups);
   };
-  Value both = mirror(tensor::ConcatOp::create(
-                          b, loc, /*dim=*/0, ValueRange{expand(x), expand(y)}),
-                      what);
+  Value both = exchangeWithMirrorRank(
+      tensor::ConcatOp::create(b, loc, /*dim=*/0,
+                               ValueRange{expand(x), expand(y)}),
+      what);
   auto take = [&](int64_t number) -> Value {
     SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)),
         sizes = getAsIndexOpFoldResult(b.getContext(), shape),
@@ -99,8 +101,8 @@ bool RingWriter::isSameForAll(Value value) const {
          (maker && maker->hasTrait<OpTrait::ConstantLike>());
 }
 
-/// What the device at the other end has in the place of a scalar that hangs on
-/// coordinates; null where that is not known.
+/// The value, on the device at the other end, of a scalar that depends on
+/// coordinates; null if it is unknown.
 Value RingWriter::getMirrors(Value scalar, IRMapping &known) {
   if (Value there = known.lookupOrNull(scalar))
     return there;
@@ -151,8 +153,8 @@ LogicalResult RingWriter::getMirrors(Queries &queries) {
       return tensor;
     Value &came = mirrored[tensor];
     if (!came)
-      came = mirror(place ? cutHalf(tensor, *place, /*isFirst=*/true) : tensor,
-                    what);
+      came = exchangeWithMirrorRank(
+          place ? cutHalf(tensor, *place, /*isFirst=*/true) : tensor, what);
     return came;
   };
   queries.tensor = get(0, "half of the queries");

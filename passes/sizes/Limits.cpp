@@ -2,11 +2,10 @@
 
 #include "passes/sizes/Limits.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "passes/bounds/Bounds.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-
-static constexpr int64_t kMostElements = int64_t(1) << 46;
 
 static bool isTooLarge(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -17,7 +16,7 @@ static bool isTooLarge(Type type) {
     if (!ShapedType::isDynamic(size) &&
         llvm::MulOverflow(elements, size, elements))
       return true;
-  return elements > kMostElements;
+  return elements > dist::kMostElements;
 }
 
 static LogicalResult checkTypes(Operation *op, TypeRange types) {

@@ -1,4 +1,4 @@
-//===- Limits.h - How large tensors may be ----------------------*- C++ -*-===//
+//===- Limits.h - The largest supported tensors -----------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_SIZES_LIMITS_H
 #define DIST_PASSES_SIZES_LIMITS_H
@@ -7,8 +7,8 @@
 
 namespace mlir::dist {
 
-/// An error at the first op within `root` that has a tensor of more than 2^46
-/// elements: up to there sums of what tensors take stay within 64 bits.
+/// An error at the first op in `root` that has a tensor of more than 2^46
+/// elements. Up to this limit, sums of sizes in bytes stay within 64 bits.
 LogicalResult checkTensorSizes(Operation *root);
 
 } // namespace mlir::dist

@@ -6,12 +6,13 @@
 include "mlir/Pass/PassBase.td"
 
 def BindSizesPass : Pass<"dist-bind-sizes", "ModuleOp"> {
-  let summary = "Gives sizes that only running would tell: any level";
+  let summary = "Sets sizes that are otherwise known only at run time: any level";
   let description = [{
-    Arguments of the entry function get the sizes given, all values those that
-    follow. Functions that are then called with other types than before become
-    copies. At level 3 the sizes are those of whole tensors, and devices must
-    divide what they shard; at levels 0 to 2 any size will do.
+    Arguments of the entry function get the given sizes, and all values get the
+    sizes that follow from these. If a function is then called with other types
+    than before, it is copied. At level 3, sizes are those of whole tensors, and
+    devices must divide the dimensions that they shard. At levels 0 to 2 any size
+    will do.
 
     `--dist-bind-sizes=sizes=x[0]=8` on
 

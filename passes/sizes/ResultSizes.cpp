@@ -110,8 +110,8 @@ static void setReshapeSizes(tensor::ReshapeOp reshape) {
   setShape(reshape, shape);
 }
 
-/// Sizes that do not multiply to what is taken apart: at level 3 those of a
-/// device's part, which its devices were to divide.
+/// Sizes whose product is not that of the split dimension. At level 3 these are
+/// of a device's part, which its devices should divide.
 static LogicalResult checkExpand(tensor::ExpandShapeOp expand) {
   ArrayRef<int64_t> shape = expand.getResultType().getShape();
   for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {

@@ -7,12 +7,12 @@
 
 namespace mlir::dist {
 
-/// Gives the results of `op`, whose operands have known sizes by now, the types
-/// that follow, and writes sizes among its operands that are constants by now
-/// into the op. Regions are not looked at. An op that cannot tell is an error.
+/// Gives the results of `op`, whose operands have known sizes, the types that
+/// follow. Operands that have become constant sizes become attributes. Regions
+/// are not visited. An op whose sizes cannot be inferred is an error.
 LogicalResult setResultSizes(Operation *op);
 
-/// Whether a value of this type has a size that is not known.
+/// Whether a value of this type has an unknown size.
 bool hasUnknownSize(Type type);
 
 } // namespace mlir::dist

@@ -1,6 +1,7 @@
 //===- Formulas.cpp - Loops over elements, written as formulas ------------===//
 
 #include "passes/train/Formulas.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -94,32 +95,20 @@ static SmallVector<AffineMap> getMaps(ValueRange inputs, unsigned loops) {
   return maps;
 }
 
-static void buildBody(OpBuilder &builder, Location loc, ValueRange args,
-                      BodyFunction body) {
-  linalg::YieldOp::create(builder, loc, body(builder, loc, args));
-}
-
 SmallVector<Value> mlir::dist::mapElements(OpBuilder &builder, Location loc,
                                            ValueRange inputs,
                                            ArrayRef<int64_t> shape,
                                            TypeRange elements,
                                            BodyFunction body) {
-  unsigned rank = shape.size();
-  SmallVector<AffineMap> maps = getMaps(inputs, rank);
   SmallVector<Value> inits;
-  SmallVector<Type> types;
-  for (Type element : elements) {
+  for (Type element : elements)
     inits.push_back(tensor::EmptyOp::create(builder, loc, shape, element));
-    types.push_back(inits.back().getType());
-    maps.push_back(builder.getMultiDimIdentityMap(rank));
-  }
-  auto generic = linalg::GenericOp::create(
-      builder, loc, types, inputs, inits, maps,
-      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+  auto made = createParallelLoops(
+      builder, loc, inputs, getMaps(inputs, shape.size()), inits,
       [&](OpBuilder &b, Location loc, ValueRange args) {
-        buildBody(b, loc, args.take_front(inputs.size()), body);
+        return body(b, loc, args.take_front(inputs.size()));
       });
-  return generic.getResults();
+  return made.getResults();
 }
 
 Value mlir::dist::reduceElements(OpBuilder &builder, Location loc,
@@ -137,7 +126,7 @@ Value mlir::dist::reduceElements(OpBuilder &builder, Location loc,
   return linalg::GenericOp::create(
              builder, loc, init.getType(), inputs, init, maps, loops,
              [&](OpBuilder &b, Location loc, ValueRange args) {
-               buildBody(b, loc, args, body);
+               linalg::YieldOp::create(b, loc, body(b, loc, args));
              })
       .getResult(0);
 }

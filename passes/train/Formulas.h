@@ -1,6 +1,6 @@
 //===- Formulas.h - Loops over elements, written as formulas ----*- C++ -*-===//
 //
-// Losses and optimizers are formulas over the elements of a few tensors: here
+// Losses and optimizers are formulas over the elements of a few tensors. Here
 // are scalars with operators, and the two shapes of loops that they need.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ public:
   Value get() const { return value; }
   /// A constant of the same type.
   Scalar constant(double number) const;
-  /// Rounded or widened to a type of floats.
+  /// Rounded or widened to a floating-point type.
   Scalar as(Type type) const;
 
   friend Scalar operator+(Scalar a, Scalar b);
@@ -39,7 +39,7 @@ public:
   friend Scalar pow(double a, Scalar b);
   friend Scalar min(Scalar a, Scalar b);
   friend Scalar max(Scalar a, Scalar b);
-  /// `yes` where a < b, else `no`.
+  /// `yes` if a < b, else `no`.
   friend Scalar selectLess(Scalar a, Scalar b, Scalar yes, Scalar no);
 
 private:
@@ -48,22 +48,22 @@ private:
   Value value;
 };
 
-/// The type that numbers of this one are computed in: at least f32.
+/// The type for computing with numbers of this type: at least f32.
 Type getComputeType(Type element);
 
 using BodyFunction =
     function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)>;
 
-/// Tensors of the given shape and elements, computed element by element. An
-/// input of fewer dimensions has the leading ones: the same element for all
-/// places of the others.
+/// Tensors of the given shape and element types, computed element by element.
+/// An input with fewer dimensions has the leading ones: its element is the same
+/// for all positions of the others.
 SmallVector<Value> mapElements(OpBuilder &builder, Location loc,
                                ValueRange inputs, ArrayRef<int64_t> shape,
                                TypeRange elements, BodyFunction body);
 
-/// A tensor of the leading `rank` dimensions of `shape`: what `body` makes of
-/// the elements and of the last argument, what it made so far, at first
-/// `start`. Inputs are as above.
+/// A tensor of the leading `rank` dimensions of `shape`. `body` combines the
+/// elements with the last argument, its result so far, which starts as `start`.
+/// Inputs are as above.
 Value reduceElements(OpBuilder &builder, Location loc, ValueRange inputs,
                      ArrayRef<int64_t> shape, unsigned rank, TypedAttr start,
                      BodyFunction body);

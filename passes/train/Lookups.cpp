@@ -20,7 +20,7 @@ struct Place {
 };
 } // namespace
 
-/// What `value` has the integers of; null where they may be others.
+/// The value whose integers `value` has; null if they may be others.
 static Value skipCast(Value value) {
   Operation *op = value.getDefiningOp();
   return isa_and_present<arith::IndexCastOp, arith::ExtSIOp>(op)

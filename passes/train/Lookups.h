@@ -1,4 +1,4 @@
-//===- Lookups.h - Inputs that name rows of tables --------------*- C++ -*-===//
+//===- Lookups.h - Inputs that index tables ---------------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_TRAIN_LOOKUPS_H
 #define DIST_PASSES_TRAIN_LOOKUPS_H
@@ -7,13 +7,11 @@
 
 namespace mlir::dist {
 
-/// Sets kRangeAttr on those inputs of integers that are, as they are, places
-/// in the dimension of a tensor that is looked up in each call (token ids): any
-/// other integer makes the call fail. What `results` are not made of, what is
-/// looked up under a condition, or at places that are computed otherwise, says
-/// nothing: this forbids data, where ranges of random inputs
-/// (inputs/InputRanges.h) guess what is worth reaching. Takes time linear
-/// in the program.
+/// Sets kRangeAttr on inputs of integers that index, unchanged, a dimension of
+/// a tensor in each call (token ids). Any other integer makes the call fail.
+/// Lookups under a condition, at computed positions, or that `results` do not
+/// depend on, do not count: the attribute forbids data, so it must be exact.
+/// Takes time linear in the program.
 void markLookups(func::FuncOp function, ArrayRef<Value> results);
 
 } // namespace mlir::dist

@@ -1,10 +1,10 @@
 //===- Losses.cpp - What a step makes smaller -----------------------------===//
 //
-// A loss and its derivative are written out together, so that the derivative
-// of the cross entropy is (softmax - one hot) / count and not the adjoints of
-// its parts. Loops over classes are single reductions, so that ranks which
-// share out the classes exchange three numbers a label and no logits
-// (vocabulary parallelism, Narayanan et al. 2021).
+// A loss and its derivative are written together. The derivative of the cross
+// entropy is (softmax - one hot) / count, and not the adjoints of its parts.
+// Loops over classes are single reductions. So ranks that shard the classes
+// exchange three numbers for each label, and no logits (vocabulary parallelism,
+// Narayanan et al. 2021).
 //
 //===----------------------------------------------------------------------===//
 

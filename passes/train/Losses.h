@@ -8,34 +8,36 @@
 
 namespace mlir::dist {
 
-/// A loss as sum / divisor, and its derivative by what the model said. Of
-/// several microbatches sums are added, and the divisor is one of all.
+/// A loss as sum / divisor, and its derivative with respect to the model's
+/// result. For several microbatches the sums are added, and there is one
+/// divisor.
 struct Loss {
-  /// No divisor is 1.
+  /// If it is null, the divisor is 1.
   Value sum, divisor, cotangent;
 
   /// The quotient.
   Value addValue(OpBuilder &builder, Location loc) const;
 };
 
-/// How many labels count; 1 if none does, so that the loss is 0.
+/// The number of labels that count; 1 if no label counts, so that the loss is
+/// 0.
 Value addLabelCount(OpBuilder &builder, Location loc, Value labels,
                     Type logits);
 
 /// The cross entropy between softmax(logits), over the last dimension, and the
-/// label, of all labels that count, divided by `divisor` (addLabelCount of
-/// these labels and those of other microbatches). `labels` has the other
-/// dimensions; one that is no class ends the run.
+/// label, summed over all labels that count, divided by `divisor`
+/// (addLabelCount of these labels and those of other microbatches). `labels`
+/// has the other dimensions. A label that is not a class ends the run.
 Loss addCrossEntropy(OpBuilder &builder, Location loc, Value logits,
                      Value labels, Value divisor);
 
-/// The mean of the squared differences, of as many tensors as there are
+/// The mean of the squared differences, over as many tensors as there are
 /// microbatches.
 Loss addMeanSquaredError(OpBuilder &builder, Location loc, Value result,
                          Value target, int64_t microbatches);
 
-/// The result, which is one number, is the loss of its microbatch; of several
-/// it is their mean.
+/// The result, a single number, is the loss of its microbatch. For several
+/// microbatches it is their mean.
 Loss addOwnLoss(OpBuilder &builder, Location loc, Value result,
                 int64_t microbatches);
 

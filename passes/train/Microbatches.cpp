@@ -5,6 +5,7 @@
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Adjoints.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -102,9 +103,9 @@ Value Microbatches::takeSlice(BlockArgument input) {
   return slice;
 }
 
-/// What depends on the number of the microbatch or on what is carried; and what
-/// only that uses and is made of constants alone: tensors to be filled and the
-/// like, of which each microbatch has its own.
+/// Values that depend on the number of the microbatch or on carried values.
+/// Also values that only these use and that are computed from constants: empty
+/// tensors and the like, of which each microbatch has its own.
 llvm::SetVector<Operation *>
 Microbatches::findBody(ArrayRef<CarriedArgument> carried) {
   Block &block = function.getBody().front();
@@ -142,22 +143,16 @@ Microbatches::findBody(ArrayRef<CarriedArgument> carried) {
 
 /// sum + value, in the place of the sum.
 static Value accumulate(OpBuilder &b, Location loc, Value value, Value sum) {
-  auto type = cast<RankedTensorType>(sum.getType());
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, type, value, sum, ArrayRef<AffineMap>{identity, identity},
-             loops,
-             [&](OpBuilder &b, Location loc, ValueRange args) {
-               Value added = args[0];
-               if (added.getType() != args[1].getType())
-                 added =
-                     arith::ExtFOp::create(b, loc, args[1].getType(), added);
-               Value sum = arith::AddFOp::create(b, loc, args[1], added);
-               linalg::YieldOp::create(b, loc, sum);
-             })
-      .getResult(0);
+  int64_t rank = cast<RankedTensorType>(sum.getType()).getRank();
+  auto made = createParallelLoops(
+      b, loc, value, b.getMultiDimIdentityMap(rank), sum,
+      [](OpBuilder &b, Location loc, ValueRange args) -> SmallVector<Value> {
+        Value added = args[0];
+        if (added.getType() != args[1].getType())
+          added = arith::ExtFOp::create(b, loc, args[1].getType(), added);
+        return {arith::AddFOp::create(b, loc, args[1], added)};
+      });
+  return made.getResult(0);
 }
 
 LoopValues Microbatches::close(ArrayRef<Summand> summands,

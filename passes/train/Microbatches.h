@@ -1,8 +1,8 @@
 //===- Microbatches.h - A step over several batches -------------*- C++ -*-===//
 //
-// Gradients of a batch are sums over its samples, so a batch that does not fit
-// is taken in parts: the program runs once for each in a loop, and what it
-// makes of them is added up.
+// Gradients of a batch are sums over its samples. So a batch that does not fit
+// is processed in parts: the program runs once for each part in a loop, and the
+// results are added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,24 +13,24 @@
 
 namespace mlir::dist {
 
-/// Something that is added up over the microbatches.
+/// A value that is summed over the microbatches.
 struct Summand {
   Value value;
   /// The type of the sums' elements, at least as wide as those of the value.
   Type element;
-  /// What the sum is placed as (dist.follow), of its type; null: where its
-  /// uses want it.
+  /// The value whose placement the sum gets (dist.follow), of its type. Null:
+  /// as its uses want it.
   Value leader;
 };
 
 /// An argument that each microbatch changes for the next one.
 struct CarriedArgument {
   BlockArgument argument;
-  /// What a microbatch makes of it.
+  /// Its value after a microbatch.
   Value value;
 };
 
-/// What the loop over all microbatches makes.
+/// The results of the loop over all microbatches.
 struct LoopValues {
   SmallVector<Value> sums, carried;
 };
@@ -42,13 +42,13 @@ public:
 
   int64_t getCount() const { return count; }
 
-  /// Gives each input a leading dimension, the microbatches, and the body the
-  /// slice of one of them. Fails, after an error, for an input of unknown size.
+  /// Gives each input a leading dimension of microbatches, and the body the
+  /// slice of one. Fails, after an error, for an input of unknown size.
   LogicalResult open();
-  /// The same of an input that is added later, which has the dimension.
+  /// The same for an input that is added later and has the dimension.
   Value takeSlice(BlockArgument input);
-  /// Puts what depends on the microbatch, or on what is carried, into a loop
-  /// over all of them.
+  /// Moves all that depends on the microbatch, or on carried values, into a
+  /// loop over all microbatches.
   LoopValues close(ArrayRef<Summand> summands,
                    ArrayRef<CarriedArgument> carried);
 
@@ -58,7 +58,7 @@ private:
 
   func::FuncOp function;
   int64_t count;
-  /// Stands for the number of the microbatch until there is a loop.
+  /// A placeholder for the number of the microbatch until the loop exists.
   Operation *number = nullptr;
   /// After the last slice.
   Operation *last = nullptr;

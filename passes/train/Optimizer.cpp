@@ -2,8 +2,8 @@
 //
 // The formulas are those of torch.optim.SGD, Adam (Kingma and Ba 2015) and
 // AdamW (Loshchilov and Hutter 2019), in the order in which PyTorch computes
-// them; rates are those of transformers' get_*_schedule_with_warmup. All of a
-// parameter is one loop over its elements, which any placement can share out.
+// them. Rates are those of transformers' get_*_schedule_with_warmup. The update
+// of a parameter is one loop over its elements, which any placement can shard.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/differentiate/Differentiate.h"
 #include "passes/schedule/names/NamePattern.h"
 #include "passes/train/Formulas.h"
@@ -172,9 +173,9 @@ FailureOr<Value> StepBuilder::addStep() {
   return addInput("step", RankedTensorType::get({}, builder.getI64Type()));
 }
 
-/// The new input, which is the last one, is fed as the others are: it lies, in
-/// the leading dimensions that have the same sizes, as the first input that the
-/// schedule places.
+/// The new input, which is the last one, is placed like the others: in the
+/// leading dimensions of the same sizes, like the first input that the schedule
+/// places.
 void StepBuilder::placeTarget() {
   unsigned last = function.getNumArguments() - 1;
   auto type = cast<RankedTensorType>(function.getArgumentTypes()[last]);
@@ -325,10 +326,10 @@ LogicalResult StepBuilder::checkNames() {
   return success();
 }
 
-/// What is kept of a parameter lies as that does; over the axis
-/// Optimizer::zero, where the parameter does not use it, it is shared out
-/// besides, along the largest dimension that is whole (ZeRO, Rajbhandari et al.
-/// 2020). Null: where propagation takes it.
+/// The states of a parameter are placed like it. In addition they are sharded
+/// over the axis Optimizer::zero, if the parameter does not use it, along the
+/// largest dimension that is whole (ZeRO, Rajbhandari et al. 2020). Null: as
+/// propagation decides.
 ShardingAttr StepBuilder::placeState(unsigned argument) {
   auto own = function.getArgAttrOfType<ShardingAttr>(argument, kShardingAttr);
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[argument]);
@@ -417,7 +418,7 @@ void StepBuilder::accumulate() {
   newValues = values.carried;
 }
 
-/// Adds what a step makes of an argument, which keeps its name.
+/// Adds a step's new value of an argument, which keeps its name.
 void StepBuilder::addResult(unsigned argument, Value value, StringRef name) {
   NamedAttrList list;
   list.set(kOutputAttr, builder.getStringAttr(name));
@@ -498,7 +499,6 @@ LogicalResult StepBuilder::findZeroMesh() {
 LogicalResult StepBuilder::run() {
   if (failed(findZeroMesh()))
     return failure();
-  constexpr int64_t kMostMicrobatches = 1 << 20;
   if (request.microbatches < 1 || request.microbatches > kMostMicrobatches)
     return module.emitError("accumulate=")
            << request.microbatches << ": a step is of 1 to "

@@ -39,8 +39,8 @@ public:
       return {start, start + windowSize()};
     return {start, block.valid ? block.start + block.valid + call.high : start};
   }
-  /// What the window of a member has of the block of `owner`; several pieces
-  /// where it goes round a ring.
+  /// The part of the block of `owner` in the window of a member; several pieces
+  /// if it goes around a ring.
   std::vector<Piece> piecesOf(Range window, int64_t owner) const;
 
 private:

@@ -22,8 +22,8 @@ struct GroupBuffers {
   std::vector<const RowPlan *> plans;
 };
 
-/// Bytes that `me` sends: what the manifest says of the call, or as many as
-/// plans of rows tell.
+/// Bytes that `me` sends: as in the manifest's entry of the call, or as in
+/// plans of rows.
 int64_t bytesSent(const CollectiveCall &call, const Topology &topology,
                   const GroupBuffers &buffers, int64_t me);
 

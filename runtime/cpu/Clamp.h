@@ -1,9 +1,9 @@
 //===- Clamp.h - Bounds of what oneDNN computes -----------------*- C++ -*-===//
 //
-// A result between two bounds, in which a NaN stays one. oneDNN's relu and clip
-// make a bound of a NaN. But the comparison of a NaN raises the processor's
-// flag for invalid operations: where it is down after a call, there was none,
-// and what oneDNN computed is right.
+// Bounds a result from both sides; a NaN stays a NaN. oneDNN's relu and clip
+// turn a NaN into a bound. But the comparison of a NaN raises the processor's
+// flag for invalid operations. If it is not raised after a call, there was no
+// NaN, and oneDNN's result is right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,9 @@
 namespace dist {
 
 struct Clamp {
-  /// Throws Error for bounds that are NaN or in the wrong order, and for those
-  /// of which min and max as instructions have another sign of zero than IEEE's
-  /// minimum and maximum: a lower one of -0, an upper one of 0.
+  /// Throws Error for bounds that are NaN or in the wrong order. Also for a
+  /// lower bound of -0 and an upper bound of 0, for which min and max
+  /// instructions give another sign of zero than IEEE's minimum and maximum.
   Clamp(float low, float high);
 
   /// NaN stays NaN.
@@ -29,7 +29,7 @@ struct Clamp {
   /// As oneDNN computes it.
   void appendTo(dnnl::post_ops &ops) const;
   /// Whether `primitive`, whose last operation is this one, raises the flag for
-  /// a NaN and has no other result than `apply` for what is none.
+  /// a NaN, and has the same results as `apply` for other numbers.
   bool isNoticedBy(const dnnl::convolution_forward::primitive_desc &description,
                    dnnl::stream &stream) const;
 

@@ -1,13 +1,14 @@
 //===- Contract.cpp - Contractions through oneDNN -------------------------===//
 //
 // Which of oneDNN's entry points runs a product was chosen by measurement
-// (benchmarks/contract_benchmark.cpp, docs/runtime.md): dnnl_sgemm for a single
-// f32 product, the matmul primitive for batches and for bf16. The primitive
-// takes its slow reference code for some strides; then the batch is a loop over
-// dnnl_sgemm. A constant operand is brought into the order that the primitive
-// or dnnl_sgemm reads fastest, once for each address, where that is faster than
-// to read it as it lies. Without AVX-512 oneDNN has no fast bf16 product
-// either: then its operands are converted, and products and their sums are f32.
+// (benchmarks/contract_benchmark.cpp, benchmarks/results/runtime.md):
+// dnnl_sgemm for a single f32 product, the matmul primitive for batches and for
+// bf16. The primitive takes its slow reference code for some strides; then the
+// batch is a loop over dnnl_sgemm. A constant operand is copied to the order
+// that the primitive or dnnl_sgemm reads fastest, once for each address, if
+// that is faster than reading it in place. Without AVX-512 oneDNN has no fast
+// bf16 product either: then its operands are converted, and products and their
+// sums are f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,13 +55,13 @@ static GemmOperand gemmOperand(MatrixStrides strides, int64_t rows,
 }
 
 namespace {
-/// How one f32 product goes to dnnl_sgemm. Without AVX-512 that reads its
-/// operands in place unless m and n are both large, and rows 1 KiB apart, or a
-/// multiple of that, get into each other's way in the cache: 2048x1024x256 with
-/// a transposed takes 2.6 times as long (benchmarks/contract_benchmark). So do,
-/// with AVX-512, those of a transposed that are 4 KiB apart where b is narrow:
-/// 1.4 to 1.7 times. Then what it reads is copied, some rows and columns at a
-/// time.
+/// How one f32 product is passed to dnnl_sgemm. Without AVX-512, dnnl_sgemm
+/// reads its operands in place unless m and n are both large. Then rows that
+/// are a multiple of 1 KiB apart use the same cache sets: 2048x1024x256 with a
+/// transposed takes 2.6 times as long (benchmarks/contract_benchmark). With
+/// AVX-512, so do rows of a transposed a that are 4 KiB apart if b is narrow:
+/// 1.4 to 1.7 times. In these cases the operand is copied, some rows and
+/// columns at a time.
 struct GemmCall {
   int64_t m, n, k;
   GemmOperand a, b, c;
@@ -177,9 +178,9 @@ static std::string nameOf(int32_t dtype) {
 /// compute (benchmarks/contract_benchmark).
 constexpr int64_t fewRows = 64;
 
-/// With AVX-512, products with a constant operand for which dnnl_sgemm on rows
-/// that do not get into each other's way in the cache is faster than the
-/// primitive, and than dnnl_sgemm on rows that lie so that they do.
+/// With AVX-512: products with a constant operand for which dnnl_sgemm on rows
+/// that use different cache sets is faster than the primitive, and than
+/// dnnl_sgemm on rows in place.
 constexpr int64_t fewSpreadRows = 32, farRows = 128, widestSpread = 16384;
 
 /// Floats from one row to the next, such that rows neither share cache lines
@@ -220,7 +221,7 @@ private:
   const memory &packB(const char *b);
 
   OperandPool &pool;
-  LoopNest nest;
+  ContractLoopNest nest;
   int32_t inDtype, outDtype;
   bool accumulate;
   /// Whether a and b have changed places.
@@ -280,7 +281,7 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
                     nest.k.extent > 1;
   if (f32 && isConstant && paysToSpread() && spreadB())
     return;
-  // dnnl_sgemm reads many rows of b as they lie as fast as packed ones.
+  // dnnl_sgemm reads many rows of b as fast in their layout as packed.
   int64_t few =
       f32 && hasAvx512() && nest.around.empty() ? fewSpreadRows : fewRows;
   packs = isConstant && (bf16 || nest.n.b != 1 || nest.m.extent < few);

@@ -41,8 +41,8 @@ static Loop take(std::vector<Loop> &loops, dist_loop_kind kind, Score score) {
   return loop;
 }
 
-LoopNest dist::arrangeLoops(const ContractCall &call) {
-  LoopNest nest;
+ContractLoopNest dist::arrangeLoops(const ContractCall &call) {
+  ContractLoopNest nest;
   std::vector<Loop> loops;
   for (int32_t i = 0; i < call.numLoops; ++i) {
     const int64_t *row = call.loops + i * DIST_LOOP_FIELDS;
@@ -69,8 +69,8 @@ LoopNest dist::arrangeLoops(const ContractCall &call) {
     return nest;
   mergeLoops(loops);
 
-  // A unit stride is what a matrix product wants of its inner loops; among
-  // those alike the longest makes the biggest product.
+  // A matrix product needs inner loops with a unit stride. Of equal ones, the
+  // longest gives the largest product.
   auto longest = [](const Loop &loop) { return loop.extent; };
   auto unit = [](int64_t stride) {
     return stride == 1 ? int64_t(1) << 40 : int64_t(0);

@@ -19,7 +19,7 @@ struct Loop {
   int64_t a, b, c;
 };
 
-struct LoopNest {
+struct ContractLoopNest {
   /// The matrix product. A kind of which there is no loop has extent 1.
   Loop m, n, k;
   /// All other loops; those of kind k last.
@@ -33,7 +33,7 @@ struct LoopNest {
 };
 
 /// Throws Error for a malformed table.
-LoopNest arrangeLoops(const ContractCall &call);
+ContractLoopNest arrangeLoops(const ContractCall &call);
 
 } // namespace dist
 

@@ -1,27 +1,27 @@
 //===- Convolve.cpp - Convolutions through oneDNN -------------------------===//
 //
-// oneDNN has fast code for images whose channels lie innermost (what the
-// compiler chooses where it may, lowering/kernels/ChooseLayouts.cpp) and for
-// layouts of its own. For others it has matrix products on unfolded images, and
-// reference code that is slower than any loop. Which is taken: fast code on the
-// operands where they lie; else fast code on copies in the order that it wants;
-// else products on copies in the order n, channels, space.
+// oneDNN has fast code for images whose channels are innermost, which is what
+// the compiler chooses if possible (lowering/kernels/ChooseLayouts.cpp), and
+// for layouts of its own. For other layouts it has matrix products on unfolded
+// images, and reference code that is slower than any loop. The first that is
+// possible is taken: fast code on the operands in place; fast code on copies in
+// its order; products on copies in the order n, channels, space.
 //
-// Before all of these come Winograd's minimal products (Lavin and Gray, "Fast
-// Algorithms for Convolutional Neural Networks", 2016) for constant kernels of
-// 3 x 3 taps, by tiles of 2 x 2 places: 16 multiplications for 36. Tiles of
-// 4 x 4 are not taken: their fractions make sums of integers inexact, and what
-// lies beside a window counts in its rounding. With 2 x 2 what a window does
-// not see cancels, unless it is no number, and halves are exact.
+// Before all of these come Winograd's minimal products for constant kernels of
+// 3 x 3 taps, in tiles of 2 x 2 positions: 16 multiplications for 36 (Lavin and
+// Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). Tiles of 4
+// x 4 are not used: their fractions make sums of integers inexact, and elements
+// outside of a window influence its rounding. With 2 x 2, elements outside of a
+// window cancel, unless they are not finite, and halves are exact.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/Convolve.h"
 #include "dist/Tensor.h"
 #include "runtime/cpu/Clamp.h"
-#include "runtime/cpu/Describe.h"
 #include "runtime/cpu/Dnnl.h"
 #include "runtime/cpu/Magnitudes.h"
+#include "runtime/cpu/MemoryDescriptors.h"
 #include "runtime/cpu/Staging.h"
 
 #include <algorithm>
@@ -241,9 +241,9 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
   }
   totalFlops = 2.0 * shape.batch.extent * groups * channels * features;
   for (const Window &w : shape.windows) {
-    // What no window reaches is not there: oneDNN wants to know how far the
-    // last one reaches beyond the image, and that this is less than a stride
-    // before it.
+    // Elements that no window reaches are ignored: oneDNN needs to know how far
+    // the last window reaches beyond the image, and requires that this is less
+    // than a stride.
     int64_t end = (w.out - 1) * w.stride + (w.taps - 1) * w.dilation + 1;
     int64_t used = w.in;
     if (end - w.low - w.in <= -w.stride)
@@ -572,8 +572,8 @@ bool ConvolvePlan::mayBeTransformed(const float *image, int64_t stored,
   return known->second;
 }
 
-/// False where the numbers are none for Winograd's products; nothing is written
-/// then.
+/// False if the numbers are not suitable for Winograd's products; nothing is
+/// written then.
 bool ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
                             const char *biasData, char *outData) {
   kernelData = kernelStage.take(kernelData);

@@ -1,10 +1,10 @@
 //===- Convolve.h - Convolutions through oneDNN -----------------*- C++ -*-===//
 //
 // dist_convolve for CPU backends. oneDNN's code for a convolution is chosen
-// once per table and rank, by the table and, where there is a choice of
-// products, by the range of the numbers, so that results are the same bits on
-// every run. Kernels are brought into the order that this code reads: once for
-// each that stays the same, for every call otherwise.
+// once for each table and rank. The choice depends on the table and, if there
+// are several products, on the range of the numbers. So results are the same
+// bits on every run. Kernels are copied to the order that this code reads: once
+// if the kernel is constant, else in every call.
 //
 //===----------------------------------------------------------------------===//
 

@@ -28,9 +28,9 @@ inline void useOneThread() {
   (void)single;
 }
 
-/// Memory for operands in oneDNN's own order, which stay as long as the pool.
-/// They lie side by side in huge pages: what is read once a step, and is larger
-/// than the caches, would miss the TLB in small ones.
+/// Memory for operands in oneDNN's own order, which live as long as the pool.
+/// They are side by side in huge pages: data that is read once in a step, and
+/// is larger than the caches, would miss the TLB in small pages.
 class OperandPool {
 public:
   dnnl::memory make(const dnnl::memory::desc &desc) {

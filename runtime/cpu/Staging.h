@@ -17,7 +17,7 @@ public:
   /// Replaces such strides by those of a copy, in the same order.
   void set(const Dims &sizes, Dims &strides);
   bool isUsed() const { return !dense.empty(); }
-  /// The copy of what lies at `data`; without one, `data`.
+  /// The copy of the data at `data`; without a copy, `data`.
   const char *take(const char *data);
   /// Copies back.
   void give(char *data) const;

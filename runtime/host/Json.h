@@ -11,9 +11,9 @@
 
 namespace dist {
 
-/// Parses `text`. Throws Error for what is no JSON, nested more than 64 deep
-/// (no file of ours is, and values that are nested deeply take the stack of
-/// whoever walks them), or an object with two values of one name.
+/// Parses `text`. Throws Error if it is not JSON, or if an object has two
+/// values of one name. Also if it is nested more than 64 deep: none of our
+/// files is, and walking deeply nested values overflows the stack.
 template <class Json> Json parseJson(std::string_view text) {
   constexpr size_t mostNested = 64;
   std::vector<std::set<std::string>> names; // of the values that are open

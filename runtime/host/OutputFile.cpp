@@ -19,10 +19,10 @@
 using namespace dist;
 namespace fs = std::filesystem;
 
-/// Where a standard stream is closed, /dev/null takes its number: else the
-/// first file that is opened would get it, and with it what is said there.
-/// Results that go nowhere are an error, so it is not open to be written there.
-/// Before anything opens a file.
+/// If a standard stream is closed, /dev/null gets its number. Otherwise the
+/// first file that is opened would get it, and with it the messages. Losing
+/// results is an error, so standard output is not opened for writing. To be
+/// called before anything opens a file.
 [[maybe_unused]] static const bool standardStreamsAreTaken = [] {
   const std::pair<int, int> modes[] = {{STDIN_FILENO, O_WRONLY},
                                        {STDOUT_FILENO, O_RDONLY},
@@ -83,8 +83,8 @@ void dist::checkHoldsNoInput(const std::string &folder) {
 // Outputs
 //===----------------------------------------------------------------------===//
 
-/// Where what is called `path` really is, or will be: also that which a link
-/// leads to that is not there yet.
+/// The real location of `path`, existing or not: also that of a link to
+/// something that does not exist yet.
 static std::string realTarget(const std::string &path) {
   if (path.find('\0') != std::string::npos)
     throw Error(std::string(path.c_str()) +

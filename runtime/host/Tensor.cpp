@@ -346,7 +346,7 @@ static uint64_t scatter(uint64_t x) {
 /// A number in (0, 1) of the bits.
 static double toUnit(uint64_t bits) { return ((bits >> 11) + 0.5) * 0x1p-53; }
 
-/// Sets every element to what `make` says of its number.
+/// Sets every element to the result of `make` for its number.
 template <class From, class Make>
 static void fill(Tensor &tensor, dist_dtype from, Make make) {
   int64_t count = tensor.count(), bytes = dtypeBytes(tensor.dtype);

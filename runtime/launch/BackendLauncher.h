@@ -1,8 +1,8 @@
 //===- BackendLauncher.h - How a backend starts its ranks -------*- C++ -*-===//
 //
-// One object a backend. A process may run all ranks of a program, or some of
-// them beside other processes that were started with it (mpirun): one of all is
-// the root, where results are gathered.
+// One object for each backend. A process may run all ranks of a program, or
+// some of them beside other processes that were started with it (mpirun). One
+// of all processes is the root, which gathers the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ public:
                           const RunOptions &options) const = 0;
 };
 
-/// What a manifest says of ranks and communicators, for a backend.
+/// A manifest's ranks and communicators, for a backend.
 Topology topologyOf(const Manifest &manifest);
 
 } // namespace dist

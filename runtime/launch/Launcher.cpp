@@ -86,9 +86,9 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
   RanksResult ranks = launcher.run(program, arguments, options);
   RunResult result;
   result.isRoot = launcher.isRoot();
-  // The stepper has taken what it wanted, of files that were looked at before
+  // The step control has read the files it needs, which were checked before
   // the first step.
-  if (options.stepper)
+  if (options.stepControl)
     return result;
   arguments.checkUnchanged();
   if (!result.isRoot)

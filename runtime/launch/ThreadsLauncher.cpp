@@ -8,19 +8,19 @@ using namespace dist;
 
 namespace {
 
-/// The steps of a run: its ranks share what their stepper says.
-struct Steps final : Holdings {
-  Steps(const Program &program, const Arguments &arguments,
-        const std::vector<Executor> &executors, Stepper *stepper)
+/// The steps of a run: all ranks follow one step control.
+struct SteppedRun final : Holdings {
+  SteppedRun(const Program &program, const Arguments &arguments,
+             const std::vector<Executor> &executors, StepControl *stepControl)
       : manifest(program.manifest), arguments(arguments), executors(executors),
-        stepper(stepper) {}
+        stepControl(stepControl) {}
 
   void next() {
     // Each rank has copied what it takes of the files, and none reads on.
     if (isFirst)
       arguments.checkUnchanged();
     isFirst = false;
-    goesOn = stepper->next(*this, inputs);
+    goesOn = stepControl->next(*this, inputs);
   }
 
   void copyArgument(size_t index, Tensor &whole) const override {
@@ -45,7 +45,7 @@ struct Steps final : Holdings {
   const Manifest &manifest;
   const Arguments &arguments;
   const std::vector<Executor> &executors;
-  Stepper *stepper;
+  StepControl *stepControl;
   bool isFirst = true, goesOn = true;
   Inputs inputs;
 };
@@ -68,9 +68,9 @@ struct ThreadsLauncher final : BackendLauncher {
                                     {program, arguments, options.padding});
     ThreadsRun threads(topologyOf(manifest), options.link, options.streams,
                        options.directConvolutions);
-    Steps steps(program, arguments, executors, options.stepper);
+    SteppedRun steps(program, arguments, executors, options.stepControl);
     if (!threads.run([&](dist_rank &rank) {
-          if (options.stepper)
+          if (options.stepControl)
             return executors[rank.index].runSteps(
                 rank, [&] { steps.next(); }, steps.goesOn, steps.inputs);
           return executors[rank.index].run(rank, options.repeat, options.trace);

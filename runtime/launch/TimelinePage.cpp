@@ -1,8 +1,8 @@
 //===- TimelinePage.cpp - What was done when, as a page for a browser -----===//
 //
-// The picture is an SVG whose unit is a microsecond across and a pixel down; it
-// is whole without the script, which zooms by changing the part that is seen
-// and writes names where there is room.
+// The picture is an SVG with a unit of a microsecond horizontally and a pixel
+// vertically. It is complete without the script. The script zooms by changing
+// the visible part, and writes names where there is room.
 //
 //===----------------------------------------------------------------------===//
 
@@ -177,7 +177,7 @@ static std::map<int64_t, Owner> sortEvents(const Json &events) {
   return owners;
 }
 
-/// What the page says of an event; its name comes first.
+/// The description of an event on the page; its name comes first.
 static std::string describe(const Json &event) {
   Json args = event.at("args");
   std::string name = event.at("name"), scope = args.value("scope", "");

@@ -160,8 +160,8 @@ bool Executor::fill(dist_rank &rank, size_t index, const Tensor &source) {
   return isHost || rank.backend.upload(place, to, desc.localBytes());
 }
 
-/// Finds memory for an argument and puts it there; a slice that is one piece of
-/// the mapped file is used where it lies, unless the rank wants memory of its
+/// Finds memory for an argument and copies it there. A slice that is contiguous
+/// in the mapped file is used in place, unless the rank wants memory of its
 /// own.
 void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
   const TensorDesc &desc = program.manifest.arguments[index];
@@ -198,7 +198,7 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
     }
     // The pieces follow each other; the last one ends the argument.
     if (!desc.continuesJoined())
-      joined = dist::allocate(desc.heldBytes());
+      joined = dist::allocate(desc.rankBytes());
     readSlice(manifest.mesh, desc, rank.index, arguments[i], joined.get(),
               padding);
     if (i + 1 < manifest.arguments.size() &&
@@ -207,7 +207,7 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
     owners.push_back(joined);
     args.push_back(rank.backend.sharesHostMemory()
                        ? joined.get()
-                       : upload(rank, joined.get(), desc.heldBytes()).get());
+                       : upload(rank, joined.get(), desc.rankBytes()).get());
   }
 }
 

@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 
 static constexpr int64_t manifestVersion = 2;
 
-/// What no real program reaches; products of what is below do not overflow.
+/// Limits that no real program reaches; products of smaller numbers do not
+/// overflow.
 static constexpr int64_t maxElements = int64_t(1) << 46;
 static constexpr int64_t maxManifestBytes = int64_t(1) << 30;
 
@@ -104,7 +105,7 @@ static std::vector<AxisRef> readAxisRefs(const Mesh &mesh, const Json &json,
   for (const Json &one : json) {
     AxisRef ref = readAxisRef(mesh, one);
     for (const AxisRef &other : seen) {
-      // Of two parts one is made of digits that lie before those of the other.
+      // Of two parts, one consists of digits before those of the other.
       auto before = [](const AxisRef &a, const AxisRef &b) {
         return b.pre % (a.pre * a.size) == 0;
       };
@@ -118,7 +119,8 @@ static std::vector<AxisRef> readAxisRefs(const Mesh &mesh, const Json &json,
   return refs;
 }
 
-/// A shape whose number of elements can be multiplied by what follows.
+/// A shape whose number of elements can be multiplied by the factors that
+/// follow.
 static Shape readShape(const Json &json) {
   Shape shape = integersOf(json);
   int64_t count = 1;
@@ -212,7 +214,7 @@ static void checkJoined(const std::vector<TensorDesc> &arguments) {
 
 static Shape localShapeOf(const std::vector<std::vector<SubDim>> &dims);
 
-/// How devices share out a tensor of `shape`.
+/// How devices shard a tensor of `shape`.
 static std::vector<std::vector<SubDim>>
 readDims(const Mesh &mesh, const Json &json, const Shape &shape) {
   std::vector<AxisRef> seen;

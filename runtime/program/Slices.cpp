@@ -63,7 +63,7 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
   for (size_t d = dims; d-- > 0;) {
     part.localStrides[d] = local;
     part.globalStrides[d] = global;
-    local *= desc.heldShape()[d];
+    local *= desc.rankShape()[d];
     global *= desc.sourceShape()[d];
   }
   for (size_t d = 0; d < dims; ++d) {
@@ -80,7 +80,7 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
   while (part.wholeFrom > 0) {
     const std::vector<Run> &runs = part.runs[part.wholeFrom - 1];
     if (runs.size() != 1 ||
-        runs[0].length != desc.heldShape()[part.wholeFrom - 1] ||
+        runs[0].length != desc.rankShape()[part.wholeFrom - 1] ||
         runs[0].length != desc.sourceShape()[part.wholeFrom - 1])
       break;
     --part.wholeFrom;
@@ -133,7 +133,7 @@ const char *dist::contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
 }
 
 static void fill(const TensorDesc &desc, Padding padding, char *out) {
-  int64_t all = desc.heldBytes(), bytes = dtypeBytes(desc.dtype);
+  int64_t all = desc.rankBytes(), bytes = dtypeBytes(desc.dtype);
   if (padding == Padding::Zero)
     std::memset(out, 0, all);
   else if (isFloat(desc.dtype))
@@ -184,8 +184,8 @@ void dist::forEachRun(
 }
 
 bool dist::isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
-  // The digits of the rank along what cuts the tensor may be anything; what is
-  // left of its index without them must be zero.
+  // The digits of the rank along axes that cut the tensor may be anything; the
+  // other digits must be zero.
   for (const std::vector<SubDim> &dim : desc.dims)
     for (const SubDim &sub : dim)
       for (const AxisRef &ref : sub.axes) {

@@ -1,8 +1,8 @@
 //===- Bf16.cpp - Rounding to bf16, for compiled code ---------------------===//
 //
-// What LLVM calls where a value of type bf16 passes through f32 (a select, at
-// low levels of optimization) on a processor without an instruction for it.
-// compiler-rt has this function, gcc 12's library has not. Such values are bf16
+// LLVM calls this function if a value of type bf16 passes through f32 (a
+// select, at low levels of optimization) on a processor without an instruction
+// for it. compiler-rt has it, gcc 12's library does not. Such values are bf16
 // numbers already; others are rounded to nearest, ties to even.
 //
 //===----------------------------------------------------------------------===//

@@ -74,7 +74,7 @@ struct CollectiveCall {
   void *out = nullptr;
 };
 
-/// What the manifest says of the calls of one site.
+/// The manifest's entry of the calls of one site.
 struct Site {
   std::string scope;
   /// By each rank, in one call.
@@ -122,14 +122,14 @@ struct Check {
   bool hasValue;
 };
 
-/// What a program says about where its ranks are and what they do together.
+/// A program's description of its ranks and communicators.
 struct Topology {
   Mesh mesh;
   std::vector<Communicator> comms;
   std::vector<Site> sites;
   std::vector<Check> checks;
 
-  /// What a call sends; 0 where it has no site.
+  /// The bytes that a call sends; 0 without a site.
   int64_t bytesSent(const CollectiveCall &call) const {
     size_t site = call.site;
     return call.site >= 0 && site < sites.size() ? sites[site].bytesSent : 0;
@@ -148,7 +148,7 @@ struct TraceEvent {
   int64_t startNanos, endNanos;
   int64_t bytes; // sent by this rank; 0 for contractions
   double flops;  // 0 for collectives
-  /// What it is for, of what has no site.
+  /// The purpose of a call without a site.
   std::string module = {};
 };
 
@@ -175,8 +175,8 @@ public:
   // Memory.
   /// Memory that the backend computes on, zeroed, aligned as dist_main demands.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
-  /// Whether that is the host's memory, so that what lies there can be computed
-  /// on and read where it lies; if not, all goes through the three below.
+  /// Whether that is the host's memory, so that data can be used in place; if
+  /// not, all goes through the three functions below.
   virtual bool sharesHostMemory() const = 0;
   /// Copies from the host's memory to the backend's, and back. Both return when
   /// it is done; `download` sees the work of streams that have been synced.
@@ -224,7 +224,7 @@ struct dist_rank {
   jmp_buf *leave = nullptr;
   /// The status words of the program while dist_main runs, else null.
   const int64_t *status = nullptr;
-  /// Of rows that indices name; null where none was made.
+  /// For rows that indices name; null if there is no plan.
   std::array<std::unique_ptr<dist::RowPlan>, dist::numRowPlans> rowPlans;
 };
 

@@ -33,12 +33,13 @@ public:
   std::vector<int64_t> indices;
   /// The place of the first index that names no row, or -1.
   int64_t wrong = -1;
-  /// Of each index: who has the row, and where in its block.
+  /// For each index: the owner of the row, and its position in the owner's
+  /// block.
   std::vector<int32_t> owners;
   std::vector<int64_t> rows;
-  /// The rows that are named, each once, by owner and row: those of member m
-  /// are named[first[m]] up to named[first[m + 1]]; number i is named by the
-  /// indices at users[starts[i]] up to users[starts[i + 1]].
+  /// The rows that indices name, each once, by owner and row. Those of member m
+  /// are named[first[m]] up to named[first[m + 1]]. Row i of these is named by
+  /// the indices at users[starts[i]] up to users[starts[i + 1]].
   std::vector<int64_t> first, named, starts, users;
 
   /// How many different rows of `owner` are named.

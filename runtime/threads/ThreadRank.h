@@ -29,9 +29,9 @@ inline int64_t nowNanos() {
 /// Keeps the calling thread on one core.
 void pinTo(int cpu);
 
-/// Asks the scheduler to let the calling thread in soon, for short: what a
-/// stream does is little beside the computation on its core, and links and
-/// other ranks wait for it.
+/// Asks the scheduler to run the calling thread soon and for a short time. A
+/// stream's work is little compared with the computation on its core, and links
+/// and other ranks wait for it.
 void takeShortTurns();
 
 /// Counts the threads that touch memory of others. When a run fails, a thread
@@ -144,9 +144,10 @@ private:
   bool perform(const CollectiveCall &call, int64_t calledAt);
   bool together(Channel &channel, const CollectiveCall &call, int64_t calledAt);
   bool agree(const Channel &channel, const CollectiveCall &call);
-  /// Takes the emulated link for the call, and returns when it has carried it,
-  /// which it began to do when the last member had called it, or when it had
-  /// carried what came before; when a stream's thread got to it does not count.
+  /// Occupies the emulated link for the call, and returns when the transfer is
+  /// complete. The transfer starts when the last member has called it, or when
+  /// the link has finished earlier transfers. The time at which a stream's
+  /// thread gets to it does not count.
   int64_t takeLink(const CollectiveCall &call, int64_t bytes,
                    const Channel &channel);
   /// In a trace: the module of the library's call that begins.

@@ -117,7 +117,7 @@ bool ThreadRank::waitFor(int32_t index, uint32_t at) {
   }
 }
 
-/// What has been waited for is in flight no more.
+/// Collectives that have been waited for are not in flight any more.
 bool ThreadRank::land(Stream &stream, uint32_t at) {
   while (!stream.flights.empty() && isReached(stream.flights.front().at, at)) {
     std::string wrong = stream.flights.front().check();

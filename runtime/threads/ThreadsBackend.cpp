@@ -1,7 +1,7 @@
 //===- ThreadsBackend.cpp - Ranks as threads of one process ---------------===//
 //
-// Starts the threads of a run, each on a core of its own where there are
-// enough, and gathers what they leave.
+// Starts the threads of a run, each on its own core if there are enough, and
+// collects their results.
 //
 //===----------------------------------------------------------------------===//
 

@@ -141,7 +141,7 @@ class Model:
 
     def check_torch(self):
         made = self.differentiate([], "one")
-        self.compare(self.run(made, "--verify=f64", *TOLERANCE), 5e-6)
+        self.compare(self.run(made, "--verify=f64", xunit.OPT_LEVEL, *TOLERANCE), 5e-6)
 
     def check_schedule(self, path, sizes):
         # Directives place things for the sizes that their mesh has when they are applied. Schedules include others.
@@ -154,7 +154,7 @@ class Model:
                 file.write(text)
         resized = os.path.join(self.work, os.path.basename(path))
         made = self.differentiate([f"--dist-apply-schedule=file={resized}"], "scheduled")
-        self.compare(self.run(made, "--verify=f64", *TOLERANCE), 5e-6)
+        self.compare(self.run(made, "--verify=f64", xunit.OPT_LEVEL, *TOLERANCE), 5e-6)
 
     def check_f32(self, path):
         """As it would be trained: PyTorch's gradients to 1e-5."""

@@ -6,7 +6,7 @@ element's place in the whole tensor; or in a device's part, where dist.random_st
 
 - `one`: on one rank, for several seeds and steps, both results of two operators are those of the function in philox.py,
   which gives the known answers of its authors;
-- `meshes_DIM_RANKS`: the same, bit for bit, with a dimension shared out, unevenly too; and so the gradient, which
+- `meshes_DIM_RANKS`: the same, bit for bit, with a dimension sharded, unevenly too; and so the gradient, which
   computes the mask again, also under dist.checkpoint;
 - `streams_DIM_RANKS`, `streams_AXES`: with streams of devices' own, over one axis and over some of two; and --verify
   finds the same, of a bundle too;

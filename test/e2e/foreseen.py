@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Nothing is foreseen slower with overlap than without: schedules of the examples, on links of many kinds.
+"""No estimate is slower with overlap than without: schedules of the examples, on links of many kinds.
 
     foreseen.py [REGEX]     only schedules whose path matches
 

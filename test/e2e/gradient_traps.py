@@ -3,7 +3,7 @@
 
     gradient_traps.py [REGEX]     only cases whose name matches
 
-- `max_pool_WINDOW_RANKS`: rows of an image are shared out, windows reach into those of neighbours and have several
+- `max_pool_WINDOW_RANKS`: rows of an image are sharded, windows reach into those of neighbours and have several
   largest elements, of which the first gets all, also where another device has it;
 - `masked_row_KIND_RANKS`: attention in which a mask leaves nothing of some rows, by -inf, NaN being 0, or by the least
   number: queries and keys have gradients that are finite, and those of PyTorch's formulas;

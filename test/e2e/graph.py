@@ -85,7 +85,7 @@ class Graph:
         """Runs and verifies the module; what was sent, by rank and op, and the folder of its results."""
         results, trace = (os.path.join(self.scratch, name) for name in ("results", "trace.json"))
         inputs = [f"--input={name}={FOLDER}/inputs{graph}/{name}.npy" for name in ("x", "edge_index", "edges")]
-        text = call("dist-run", module, *options, *inputs, "--verify=f64", "--atol=1e-10", "--rtol=1e-10", "--json",
+        text = call("dist-run", module, *options, *inputs, "--verify=f64", xunit.OPT_LEVEL, "--atol=1e-10", "--rtol=1e-10", "--json",
                     "--output", results, "--trace", trace)
         verdict = json.loads(text.strip().splitlines()[-1])
         if verdict["ok"] is not True or verdict["ranks"] != ranks or not verdict["outputs"]:

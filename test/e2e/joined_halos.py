@@ -154,7 +154,7 @@ def check(layers, sizes, grid, folder):
     if grid == (2,):
         options.append(["--join-halos=auto", "--machine", "cpu", "--link", "latency=100us"])
     for option in options:
-        text = call("dist-run", program, "--random=3", *option, "--verify=f64", "--atol=1e-10", "--rtol=1e-10", "--json")
+        text = call("dist-run", program, "--random=3", *option, "--verify=f64", xunit.OPT_LEVEL, "--atol=1e-10", "--rtol=1e-10", "--json")
         verdict = json.loads(text.strip().splitlines()[-1])
         if verdict["ok"] is not True or verdict["ranks"] != ranks or not verdict["outputs"]:
             raise AssertionError(f"{option}: {verdict}")
@@ -295,7 +295,7 @@ def check_norm(ranks, folder):
     program = os.path.join(folder, "norm.mlir")
     with open(program, "w") as file:
         file.write(write_norm(24, ranks))
-    text = call("dist-run", program, "--random=3", "--join-halos=always", "--verify=f64", "--atol=1e-10", "--rtol=1e-10", "--json")
+    text = call("dist-run", program, "--random=3", "--join-halos=always", "--verify=f64", xunit.OPT_LEVEL, "--atol=1e-10", "--rtol=1e-10", "--json")
     verdict = json.loads(text.strip().splitlines()[-1])
     if verdict["ok"] is not True or verdict["ranks"] != ranks:
         raise AssertionError(text)
@@ -312,7 +312,7 @@ def check_results(layers, sizes, grid, folder):
     program = os.path.join(folder, "program.mlir")
     with open(program, "w") as file:
         file.write(write(layers, sizes, grid))
-    text = call("dist-run", program, "--random=3", "--join-halos=always", "--verify=f64", "--atol=1e-10", "--rtol=1e-10", "--json")
+    text = call("dist-run", program, "--random=3", "--join-halos=always", "--verify=f64", xunit.OPT_LEVEL, "--atol=1e-10", "--rtol=1e-10", "--json")
     if json.loads(text.strip().splitlines()[-1])["ok"] is not True:
         raise AssertionError(text)
 

@@ -4,8 +4,8 @@
     learned_scores.py [REGEX]     only cases whose name matches
 
 - `tiles`: both attentions and their adjoints become tiles, which keep no scores;
-- `torch_SCHEDULE`: gradients in f32 are PyTorch's in f64 within 2e-5 of their norm, on one rank, on 2 that share out
-  the heads, and on 4 that share out 1,050 rows.
+- `torch_SCHEDULE`: gradients in f32 are PyTorch's in f64 within 2e-5 of their norm, on one rank, on 2 that shard
+  the heads, and on 4 that shard 1,050 rows.
 
 Programs come from tools/, below the current folder.
 """

@@ -148,7 +148,7 @@ def check(text, expected, scratch, name):
         file.write(text)
 
     def verify(path, *inputs):
-        output = call("dist-run", path, "--input", "x=random", "--input", "w=random", *inputs, "--verify=f64", "--atol=1e-10",
+        output = call("dist-run", path, "--input", "x=random", "--input", "w=random", *inputs, "--verify=f64", xunit.OPT_LEVEL, "--atol=1e-10",
                       "--rtol=1e-10", "--json")
         verdict = json.loads(output.strip().splitlines()[-1])
         if verdict["ok"] is not True or not verdict["outputs"]:

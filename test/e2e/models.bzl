@@ -13,6 +13,7 @@ def _model_test(name, script, args, model, data = []):
         data = [
             "//test:xunit.py",
             "//examples:" + model,
+            "//tools:dist-compile",
             "//tools:dist-import",
             "//tools:dist-opt",
             "//tools:dist-report",

@@ -86,7 +86,7 @@ def check(folder, module, machine, name, inputs, source, turns=()):
     if started == 0:
         return
     if not is_gradients:
-        run("dist-run", overlapped, *inputs, "--reference", module, "--verify=f64")
+        run("dist-run", overlapped, *inputs, "--reference", module, "--verify=f64", xunit.OPT_LEVEL)
     expected = os.path.join(folder, name)
     run("dist-run", placed, *inputs, "--output", expected)
     if turns:
@@ -94,9 +94,11 @@ def check(folder, module, machine, name, inputs, source, turns=()):
         files = sorted(os.listdir(expected))
         run("dist-run", given, *inputs, *(f"--expect={file.removesuffix('.npy')}={os.path.join(expected, file)}" for file in files),
             "--rtol=1e-3", "--atol=1e-4")
+    bundle = os.path.join(folder, f"{name}.dist")
+    run("dist-compile", overlapped, "-o", bundle)
     for mode in MODES:
         got = os.path.join(folder, f"{name}.{mode}")
-        run("dist-run", overlapped, *inputs, "--streams", mode, "--output", got)
+        run("dist-run", bundle, *inputs, "--streams", mode, "--output", got)
         files = sorted(os.listdir(expected))
         same, _, _ = filecmp.cmpfiles(expected, got, files, shallow=False)
         if not files or sorted(same) != files:

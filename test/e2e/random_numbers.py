@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Random operators of ONNX: what they draw is what Philox4x32-10 says of the seed, the step, the operator and the
-element's place, by the formulas of docs/training.md.
+element's place, by the formulas of docs/internals/training.md.
 
     random_numbers.py [REGEX]     only cases whose name matches
 
 - `one`: on one rank, each operator and type, for several seeds and steps; a node's own seed is in place of the program's;
-- `meshes_DIM_RANKS`: the same bits with a dimension shared out, unevenly too; of what rounds (`off` below), the same
+- `meshes_DIM_RANKS`: the same bits with a dimension sharded, unevenly too; of what rounds (`off` below), the same
   within that;
 - `paths_RANKS`: stochastic depth as PyTorch exports it, and its gradient, which draws the mask again;
 - `moments`: of many numbers mean and deviation are those that were asked for.

@@ -238,7 +238,7 @@ class Trial:
 
     def verify(self, what, *arguments):
         """None, or the error with which it is rejected; fails where a result is wrong."""
-        status, text, error = call("dist-run", self.module, *arguments, "--random", "--verify=f64", "--atol=1e-10",
+        status, text, error = call("dist-run", self.module, *arguments, "--random", "--verify=f64", xunit.OPT_LEVEL, "--atol=1e-10",
                                    "--rtol=1e-10", seconds=RUN_SECONDS)
         errors = [line for line in error.splitlines() if "error:" in line]
         if status and LOCATED.search(errors[0] if errors else ""):

@@ -187,7 +187,7 @@ def verify(work, directives, ranks, *options):
         "dist-opt", model.module, f"--dist-apply-schedule=file={schedule}",
         "--dist-differentiate=cotangent=cotangent", "-o", gradients,
     )  # fmt: skip
-    run("dist-run", gradients, "--weights", model.write_weights(), "--random=7", "--verify=f64", "--rtol=1e-10", "--atol=1e-10", *options)
+    run("dist-run", gradients, "--weights", model.write_weights(), "--random=7", "--verify=f64", xunit.OPT_LEVEL, "--rtol=1e-10", "--atol=1e-10", *options)
 
 
 def main():

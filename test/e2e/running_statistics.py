@@ -7,7 +7,7 @@ The model of record_running_statistics.py: a norm, one that is called twice, one
 
 - `torch_K_MESH`: after some steps over K microbatches, in f64, losses, parameters and running statistics are PyTorch's,
   and so is what the eval mode's file makes of the checkpoint; the batch, channels, rows of images and what is stored
-  are shared out by 1, 2 and 4 ranks, and modules are computed again;
+  are sharded by 1, 2 and 4 ranks, and modules are computed again;
 - `resume`: a run that goes on from a checkpoint makes bit for bit what one makes that was never interrupted; on another
   mesh bit for bit what one makes that begins with these parameters;
 - `forward`: one forward run gives the statistics after it, however often it is repeated, and leaves the file as it was.

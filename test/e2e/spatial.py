@@ -228,7 +228,7 @@ class Test:
             raise Failure(f"gradients send more than halos and sums: {others}")
 
     def verify(self, module, options, ranks):
-        text = call("dist-run", module, *options, "--input", f"x={self.folder}/inputs0/x.npy", "--verify=f64",
+        text = call("dist-run", module, *options, "--input", f"x={self.folder}/inputs0/x.npy", "--verify=f64", xunit.OPT_LEVEL,
                     "--atol=1e-10", "--rtol=1e-10", "--json")
         verdict = json.loads(text.strip().splitlines()[-1])
         if verdict["ok"] is not True or verdict["ranks"] != ranks or not verdict["outputs"]:

@@ -17,7 +17,7 @@
 - `resume`: a run that goes on from a checkpoint has the losses of one that was never interrupted, bit for bit on the
   same mesh, and what another mesh reads from it is bit for bit what was written;
 - `killed`: a run that is killed leaves whole checkpoints;
-- `predicted`: what is foreseen of a step is of the link that is given;
+- `predicted`: the estimate of a step is of the link that is given;
 - `errors`: what cannot be meant is refused.
 
 Programs come from tools/ and models from examples/, below the current folder.
@@ -119,7 +119,7 @@ def digest(entry):
 
 
 def make_mlp(batch, ranks, stored):
-    """Two layers; over several ranks rows are shared out, parameters stored in parts too if asked."""
+    """Two layers; over several ranks rows are sharded, parameters stored in parts too if asked."""
     mesh = f'dist.mesh @m ["dp" = {ranks}]' if ranks > 1 else ""
 
     def attributes(kind, name, *dims):
@@ -507,7 +507,7 @@ class Subject:
         assert rows[0] == "step,loss" and "nan" in rows[-2] and "nan" not in rows[1], rows
 
     def check_predicted(self):
-        """What is foreseen of a step, for --overlap too, is of the link that is given."""
+        """The estimate of a step, for --overlap too, is of the link that is given."""
         foreseen = []
         for link in [], ["--link=latency=5ms"]:
             said = run(

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Gradients of attention under windows whose rows are shared out (record_window_gradients.py).
+"""Gradients of attention under windows whose rows are sharded (record_window_gradients.py).
 
     window_gradients.py [REGEX]     only cases whose name matches
 
@@ -65,7 +65,7 @@ def check_numbers(ranks, directives=()):
             write_npy(path, (BATCH, ROWS, WIDTH), "<f4", "f", values)
             given.append(f"--input={name}={path}")
         weights, out = os.path.join(work, "model.safetensors"), os.path.join(work, "out")
-        exact = ["--verify=f64", f"--rtol={TOLERANCE}", f"--atol={TOLERANCE}"]
+        exact = ["--verify=f64", xunit.OPT_LEVEL, f"--rtol={TOLERANCE}", f"--atol={TOLERANCE}"]
         run("dist-run", made, *given, f"--weights={weights}", f"--output={out}", *exact)
         for name, wanted in recorded.items():
             got = array.array("d", read_npy(os.path.join(out, name + ".grad.npy"), "d"))

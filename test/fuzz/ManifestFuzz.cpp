@@ -11,7 +11,7 @@ using namespace dist;
 /// Takes apart and puts together a tensor as the ranks hold it.
 static void moveParts(const Mesh &mesh, const TensorDesc &desc) {
   Tensor whole = Tensor::zeros(desc.dtype, desc.sourceShape());
-  Tensor part = Tensor::zeros(desc.dtype, desc.heldShape());
+  Tensor part = Tensor::zeros(desc.dtype, desc.rankShape());
   for (int64_t rank = 0; rank < mesh.size(); ++rank) {
     readSlice(mesh, desc, rank, whole, part.data);
     writeSlice(mesh, desc, rank, part.data, whole);
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const auto *list : {&manifest.arguments, &manifest.results})
       for (const TensorDesc &desc : *list)
         if (numElements(desc.sourceShape()) <= small &&
-            numElements(desc.heldShape()) <= small)
+            numElements(desc.rankShape()) <= small)
           moveParts(manifest.mesh, desc);
   } catch (const Error &) {
   }

@@ -83,12 +83,12 @@ LogicalResult Interpreter::runAttention(AttentionLikeOpInterface op) {
       region.registers = makeRegisters(*code, region.captured);
       regions.push_back(std::move(region));
     }
-    auto apply = [&](unsigned number, double score, const double *ofX) {
+    auto apply = [&](unsigned number, double score, const double *xCotangent) {
       Body &region = regions[number];
       unsigned to = 0;
       region.registers[to++].f = score;
-      if (ofX)
-        region.registers[to++].f = *ofX;
+      if (xCotangent)
+        region.registers[to++].f = *xCotangent;
       for (unsigned extra = 0; extra < numExtras; ++extra) {
         const Elements &elements = operands[3 + extra];
         region.registers[to++] = elements.data[elements.offset(at)];
@@ -179,8 +179,8 @@ LogicalResult Interpreter::runAttention(AttentionLikeOpInterface op) {
           ofWeight = ifKept(ofWeight);
           if (nanIsZero && std::isnan(weight))
             ofWeight = 0;
-          double ofX = weight * (ofWeight - ofRow);
-          double ofScore = apply(1, scores[at[j]], &ofX);
+          double xCotangent = weight * (ofWeight - ofRow);
+          double scoreCotangent = apply(1, scores[at[j]], &xCotangent);
           for (unsigned total = 0; total < adjoint.getNumTotals(); ++total) {
             Elements &to = operands[first + 3 + total];
             to.to[to.offset(at)].f +=
@@ -195,8 +195,8 @@ LogicalResult Interpreter::runAttention(AttentionLikeOpInterface op) {
               to.to[to.offset(at)].f += term();
             at[dim] = 0;
           };
-          add(0, d, [&] { return ofScore * operands[1].get(at); });
-          add(1, d, [&] { return ofScore * operands[0].get(at); });
+          add(0, d, [&] { return scoreCotangent * operands[1].get(at); });
+          add(1, d, [&] { return scoreCotangent * operands[0].get(at); });
           add(2, e, [&] { return weight * ofO.get(at); });
         }
         at[j] = 0;

@@ -2,8 +2,8 @@
 //
 // Random modules whose sizes every mesh divides, on meshes of 2 to 2^20
 // devices: --dist-propagate and --dist-insert-reshards must do the same on all.
-// Ops that cut dimensions into parts are left out: their parts may be fewer
-// than devices, which then share out something else.
+// Ops that cut dimensions into parts are left out: there may be fewer parts
+// than devices, which then shard something else.
 //
 //===----------------------------------------------------------------------===//
 

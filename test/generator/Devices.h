@@ -1,7 +1,7 @@
 //===- Devices.h - A simulated mesh, and who holds what ---------*- C++ -*-===//
 //
-// Written from docs/conventions.md, and on purpose not with the passes' own
-// arithmetic: it is what that is checked against.
+// Written from docs/internals/levels.md, and on purpose not with the passes'
+// own arithmetic: it is what that is checked against.
 //
 //===----------------------------------------------------------------------===//
 

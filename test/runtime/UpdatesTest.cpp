@@ -94,7 +94,7 @@ TEST(Updates, LeaveGivenTensorsAlone) {
 }
 
 /// Three steps; x is the number of the step.
-struct ThreeSteps final : Stepper {
+struct ThreeSteps final : StepControl {
   bool next(const Holdings &held, Inputs &inputs) override {
     Tensor first = Tensor::zeros(DIST_F32, {4}),
            tied = Tensor::zeros(DIST_F32, {4});
@@ -117,7 +117,7 @@ TEST(Updates, AreTheArgumentsOfTheNextStep) {
   ThreeSteps steps;
   RunOptions options;
   options.weights = writeWeight("steps.safetensors");
-  options.stepper = &steps;
+  options.stepControl = &steps;
   launch(program, {{"x", makeTensor(0)}}, options);
   EXPECT_EQ(steps.weights, (std::vector<float>{1, 2, 4, 7}));
   EXPECT_EQ(steps.losses, (std::vector<float>{4, 8, 16}));

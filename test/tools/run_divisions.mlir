@@ -4,7 +4,7 @@
 // RUN: not dist-run least.mlir 2>&1 | FileCheck %s --check-prefix=LEAST
 // RUN: not dist-run loop.mlir 2>&1 | FileCheck %s --check-prefix=LOOP
 // RUN: not dist-run element.mlir 2>&1 | FileCheck %s --check-prefix=ELEMENT
-// RUN: dist-run padded.mlir --input x=random:3 --verify | FileCheck %s --check-prefix=PADDED
+// RUN: dist-run padded.mlir --input x=random:3 --verify %{opt} | FileCheck %s --check-prefix=PADDED
 // RUN: not dist-run table.mlir --input w=random 2>&1 | FileCheck %s --check-prefix=TABLE
 // RUN: sed 's/tp" = 2/tp" = 1/' table.mlir > whole.mlir && not dist-run whole.mlir --input w=random 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: not dist-run hang.mlir 2>&1 | FileCheck %s --check-prefix=HANG
@@ -17,13 +17,13 @@
 // RUN: not dist-run marked.mlir 2>&1 | FileCheck %s --check-prefix=MARKED
 // RUN: not dist-run memory.mlir --input x=random 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not dist-run shift.mlir --input n=8 2>&1 | FileCheck %s --check-prefix=SHIFT
-// RUN: dist-run shift.mlir --input n=7 --verify | FileCheck %s --check-prefix=SHIFTED
+// RUN: dist-run shift.mlir --input n=7 --verify %{opt} | FileCheck %s --check-prefix=SHIFTED
 // RUN: not dist-run affine.mlir --input n=0 2>&1 | FileCheck %s --check-prefix=AFFINE
-// RUN: dist-run affine.mlir --input n=3 --verify | FileCheck %s --check-prefix=APPLIED
+// RUN: dist-run affine.mlir --input n=3 --verify %{opt} | FileCheck %s --check-prefix=APPLIED
 // RUN: not dist-run body_while.mlir --input t=0 --input i=9 2>&1 | FileCheck %s --check-prefix=BODY-WHILE
 // RUN: not dist-run body_for.mlir --input a=3 --input d=0 2>&1 | FileCheck %s --check-prefix=BODY-FOR
-// RUN: dist-run uneven.mlir --input 'a=random(1,7)' --input 's=random(1,31)' --verify | FileCheck %s --check-prefix=UNEVEN
-// RUN: dist-run select.mlir --input 's=random(0,40)' --input a=random --verify | FileCheck %s --check-prefix=CHOSEN
+// RUN: dist-run uneven.mlir --input 'a=random(1,7)' --input 's=random(1,31)' --verify %{opt} | FileCheck %s --check-prefix=UNEVEN
+// RUN: dist-run select.mlir --input 's=random(0,40)' --input a=random --verify %{opt} | FileCheck %s --check-prefix=CHOSEN
 // RUN: not dist-run wrong_select.mlir --input s=40 --input a=random 2>&1 | FileCheck %s --check-prefix=CHOSEN-WRONG
 
 //--- zero.mlir

@@ -1,4 +1,4 @@
-// RUN: dist-run %s --verify --input arg0=random:1 | FileCheck %s
+// RUN: dist-run %s --verify %{opt} --input arg0=random:1 | FileCheck %s
 // CHECK-COUNT-5: equal to the program on one rank
 // CHECK: 8 ranks
 

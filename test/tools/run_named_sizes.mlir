@@ -1,10 +1,10 @@
 // Dimensions that have names: given by them, or by one input of all that have them.
 
-// RUN: dist-run %s --input x=random --input m=random --bind batch=6 --bind 'x[1]=5' --verify=f64 | FileCheck %s --check-prefix=NAMED
+// RUN: dist-run %s --input x=random --input m=random --bind batch=6 --bind 'x[1]=5' --verify=f64 %{opt} | FileCheck %s --check-prefix=NAMED
 // NAMED: y: equal to the program on one rank
 // NAMED: y: f64[6, 5]
 // NAMED: 2 ranks
-// RUN: dist-run %s --input x=random --input m=random --bind 'm[0]=6' --bind 'x[1]=5' --verify=f64 | FileCheck %s --check-prefix=NAMED
+// RUN: dist-run %s --input x=random --input m=random --bind 'm[0]=6' --bind 'x[1]=5' --verify=f64 %{opt} | FileCheck %s --check-prefix=NAMED
 // RUN: dist-compile %s --bind batch=6 --bind rows=5 -o %t.dist
 // RUN: dist-exec %t.dist --input x=random --input m=random | FileCheck %s --check-prefix=EXEC
 // EXEC: y: f64[6, 5]

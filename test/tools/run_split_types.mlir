@@ -1,6 +1,6 @@
 // Parts of constants of types that files of data have no name for, uneven.
-// RUN: dist-run %s --verify --input x=random:1 --input y=random:2 | FileCheck %s
-// RUN: dist-run %s --verify --mesh x=2 --input x=random:1 --input y=random:2 | FileCheck %s
+// RUN: dist-run %s --verify %{opt} --input x=random:1 --input y=random:2 | FileCheck %s
+// RUN: dist-run %s --verify %{opt} --mesh x=2 --input x=random:1 --input y=random:2 | FileCheck %s
 // RUN: dist-compile %s -o %t.dist
 // RUN: python3 %S/Inputs/list_constants.py %t.dist | FileCheck %s --check-prefix=FILE
 

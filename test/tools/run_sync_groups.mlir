@@ -1,4 +1,4 @@
-// RUN: dist-run %s --verify --input arg0=random:1 | FileCheck %s
+// RUN: dist-run %s --verify %{opt} --input arg0=random:1 | FileCheck %s
 // CHECK: result0: equal to the program on one rank
 
 // Three blocks side by side, each of which is cut, and gathered again.

@@ -1,4 +1,4 @@
-// RUN: dist-run %s --verify --input arg0=random:1 --input arg1=random:2 | FileCheck %s
+// RUN: dist-run %s --verify %{opt} --input arg0=random:1 --input arg1=random:2 | FileCheck %s
 // CHECK: result0: equal to the program on one rank
 
 // The mean squared error of uneven shards (DTensor).

@@ -1,26 +1,26 @@
 // Sizes that only running tells: given, read off an input, or missing.
 
-// RUN: dist-run %s --input x=random --input w=random --bind 'x[0]=8' --verify=f64 | FileCheck %s --check-prefix=EIGHT
+// RUN: dist-run %s --input x=random --input w=random --bind 'x[0]=8' --verify=f64 %{opt} | FileCheck %s --check-prefix=EIGHT
 // EIGHT: y: equal to the program on one rank
 // EIGHT: y: f64[8, 3, 4]
 // EIGHT: 4 ranks
 
 // Devices need not divide what a module of level 0 to 2 is given.
-// RUN: dist-run %s --input x=random --input w=random --bind 'x[0]=5' --verify=f64 | FileCheck %s --check-prefix=FIVE
+// RUN: dist-run %s --input x=random --input w=random --bind 'x[0]=5' --verify=f64 %{opt} | FileCheck %s --check-prefix=FIVE
 // RUN: dist-opt %s --dist-propagate --dist-insert-reshards -o %t.placed.mlir
-// RUN: dist-run %t.placed.mlir --reference %s --input x=random --input w=random --bind 'x[0]=5' --verify=f64 | FileCheck %s --check-prefix=FIVE
+// RUN: dist-run %t.placed.mlir --reference %s --input x=random --input w=random --bind 'x[0]=5' --verify=f64 %{opt} | FileCheck %s --check-prefix=FIVE
 // FIVE: y: equal to the program on one rank
 // FIVE: y: f64[5, 3, 4]
 
 // What a file holds has a size.
 // RUN: dist-run %s --input x=random --input w=random --bind 'x[0]=7' --output %t
-// RUN: dist-run %s --input x=%t/z.npy --input w=random --verify=f64 | FileCheck %s --check-prefix=SEVEN
+// RUN: dist-run %s --input x=%t/z.npy --input w=random --verify=f64 %{opt} | FileCheck %s --check-prefix=SEVEN
 // SEVEN: y: equal to the program on one rank
 // SEVEN: y: f64[7, 3, 4]
 
 // The program of one device knows parts only.
 // RUN: dist-opt %s --dist-spmd -o %t.spmd.mlir
-// RUN: dist-run %t.spmd.mlir --reference %s --input x=random --input w=random --bind 'x[0]=8' --verify=f64 | FileCheck %s --check-prefix=EIGHT
+// RUN: dist-run %t.spmd.mlir --reference %s --input x=random --input w=random --bind 'x[0]=8' --verify=f64 %{opt} | FileCheck %s --check-prefix=EIGHT
 // RUN: not dist-run %t.spmd.mlir --input x=random --input w=random --bind 'x[0]=5' 2>&1 | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: spmd.mlir{{.*}}: error: dimension 0 of argument 'x' is of size 5, which 4 devices do not divide
 

@@ -1,5 +1,5 @@
-// RUN: dist-run %s --verify=f64 --input x=random:1 --input w=random:2 | FileCheck %s
-// RUN: dist-run %s --mesh sp=6 --verify=f64 --input x=random:1 --input w=random:2 | FileCheck %s
+// RUN: dist-run %s --verify=f64 %{opt} --input x=random:1 --input w=random:2 | FileCheck %s
+// RUN: dist-run %s --mesh sp=6 --verify=f64 %{opt} --input x=random:1 --input w=random:2 | FileCheck %s
 
 // Windows that reach over two blocks on either side, and the ends of the line;
 // on 6 ranks blocks have 3 rows, and the last one has only one.

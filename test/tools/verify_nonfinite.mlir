@@ -1,7 +1,7 @@
 // NaN and infinities are said, and are no equality unless asked for.
-// RUN: not dist-run %s --verify --input x=random 2>&1 | FileCheck %s --check-prefix=REFUSED
-// RUN: dist-run %s --verify --input x=random --allow-nonfinite | FileCheck %s --check-prefix=ALLOWED
-// RUN: dist-run %s --verify --input x=random --allow-nonfinite --json | FileCheck %s --check-prefix=JSON
+// RUN: not dist-run %s --verify %{opt} --input x=random 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: dist-run %s --verify %{opt} --input x=random --allow-nonfinite | FileCheck %s --check-prefix=ALLOWED
+// RUN: dist-run %s --verify %{opt} --input x=random --allow-nonfinite --json | FileCheck %s --check-prefix=JSON
 // RUN: sed 's/dense<.-1.0/dense<[1.0/' %s > %t.mlir
 // RUN: not dist-run %s --reference %t.mlir --input x=random --allow-nonfinite 2>&1 | FileCheck %s --check-prefix=OTHER
 

@@ -203,8 +203,8 @@ OverlapFigures dist::measureOverlap(int64_t ranks, const EmulatedLink &link,
       many{Kind::AllReduce, ranks, static_cast<int64_t>(bytes) / 4};
   double transfer = measureCall(many, link);
   constexpr int kVariants = 3;
-  // What one start takes is less than what measurements differ by; as many as
-  // land before the next one.
+  // One start takes less than the differences between measurements; so as many
+  // are measured as fit before the next one.
   double computed = 2 * transfer + kLong;
   int64_t starts =
       std::clamp<int64_t>(computed / (2 * measureCall(few, link)), 1, 8);

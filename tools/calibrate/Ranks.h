@@ -13,7 +13,7 @@
 
 namespace dist {
 
-/// Of the alpha-beta model: docs/machines.md.
+/// Of the alpha-beta model: docs/internals/machines.md.
 struct LinkFigures {
   double callSeconds = 0, stepSeconds = 0, bytesPerSecond = 0;
 };

@@ -55,7 +55,7 @@ void mlir::dist::checkOptions(StringRef tool) {
 }
 
 void mlir::dist::parseArguments(int argc, char **argv, StringRef overview) {
-  // LLVM puts what is in the file NAME in the place of @NAME; here is none.
+  // LLVM replaces @NAME by the contents of the file NAME; not so here.
   llvm::vfs::InMemoryFileSystem noFiles;
   cl::ParseCommandLineOptions(argc, argv, overview, /*Errs=*/nullptr, &noFiles);
 }

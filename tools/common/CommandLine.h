@@ -13,9 +13,9 @@ namespace mlir::dist {
 /// parsed.
 void removeUncheckedOutputs();
 
-/// Ends the program with a message, once options are parsed, if an option has
-/// an empty text, or one that is no list is given twice: that one of them would
-/// be dropped silently.
+/// After options are parsed: ends the program with a message if an option has
+/// an empty text, or if an option that is not a list is given twice. Otherwise
+/// one of the two would be dropped silently.
 void checkOptions(StringRef tool);
 
 /// Parses the options that are registered. No argument is a file of arguments:

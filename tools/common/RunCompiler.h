@@ -6,7 +6,7 @@
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dist/Launcher.h"
-#include "verify/Checks.h"
+#include "verify/Comparisons.h"
 
 namespace mlir::dist {
 

@@ -1,8 +1,8 @@
 //===- Assembly.h - Parts of shardings in short form ------------*- C++ -*-===//
 //
-// Axes and dimensions as they stand within shardings and ops: `"tp"(1)2` and
-// `{"tp", ?} groups 3`, without the brackets of an attribute of their own. Used
-// by the dialect only.
+// Axes and dimensions in the short form that they have within shardings and
+// ops: `"tp"(1)2` and `{"tp", ?} groups 3`, without the brackets of an
+// attribute. Used by the dialect only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ ParseResult parseMeshAxes(AsmParser &parser, MeshAxesAttr &axes);
 ParseResult parseDim(AsmParser &parser, DimShardingAttr &dim);
 void printDim(AsmPrinter &printer, DimShardingAttr dim);
 
-/// `partial = sum {"tp"}`, of which the word has been read.
+/// `partial = sum {"tp"}`; the word `partial` has been parsed.
 ParseResult parsePartial(AsmParser &parser, ReductionKind &kind,
                          SmallVectorImpl<AxisRefAttr> &axes);
 void printPartial(AsmPrinter &printer, ReductionKind kind,

@@ -48,10 +48,10 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
   Value ofWeights = parts.contract(getCotangent(), out, getValue(), getMap(2),
                                    empty(all), all);
   ofWeights = parts.dropWeights(ofWeights, scores);
-  Value ofX = parts.generic(
+  Value xCotangents = parts.generic(
       {weights, ofWeights, sums}, {all, all, rows}, empty(all), all, all,
       [&](ValueRange v) -> Value {
-        // Beside a weight of 1 there is none.
+        // A weight of 1 has no other weights beside it.
         Value isOnly = arith::CmpFOp::create(
             b, loc, arith::CmpFPredicate::OEQ, v[0],
             arith::ConstantOp::create(b, loc,
@@ -61,11 +61,13 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
         return parts.selectNumber(v[0],
                                   arith::MulFOp::create(b, loc, v[0], less));
       });
-  Value ofScores = parts.applyRegion(getAdjoint(), {scores, ofX});
+  Value scoreCotangents =
+      parts.applyRegion(getAdjoint(), {scores, xCotangents});
   SmallVector<Value> totals;
   for (unsigned total = 0; total < getNumTotals(); ++total) {
     AffineMap map = getMap(getFirstTotal() + total);
-    Value terms = parts.applyRegion(getAdjoint(), {scores, ofX}, 1 + total);
+    Value terms =
+        parts.applyRegion(getAdjoint(), {scores, xCotangents}, 1 + total);
     totals.push_back(parts.generic(
         terms, all, parts.fill(getInits()[3 + total], parts.number(false)), map,
         all, [&](ValueRange v) -> Value {
@@ -78,9 +80,9 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
   weights = parts.dropWeights(weights, scores);
   unsigned init = getFirstInit();
   SmallVector<Value> results = {
-      parts.contract(ofScores, all, getKey(), getMap(1), getInits()[0],
+      parts.contract(scoreCotangents, all, getKey(), getMap(1), getInits()[0],
                      getMap(init)),
-      parts.contract(ofScores, all, getQuery(), getMap(0), getInits()[1],
+      parts.contract(scoreCotangents, all, getQuery(), getMap(0), getInits()[1],
                      getMap(init + 1)),
       parts.contract(weights, all, getCotangent(), out, getInits()[2],
                      getMap(init + 2))};

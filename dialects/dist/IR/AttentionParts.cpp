@@ -1,8 +1,8 @@
 //===- AttentionParts.cpp - Attention as contractions and a softmax -------===//
 //
-// What dist.attention means, in linalg: all scores, what the body makes of
-// them, the largest of each row, exponentials, their sums, quotients, and the
-// product with the values.
+// The meaning of dist.attention, in linalg: all scores, the body, the largest
+// of each row, exponentials, their sums, quotients, and the product with the
+// values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -230,7 +230,7 @@ static SmallVector<Value> writeParts(AttentionOp op, OpBuilder &builder) {
     results.push_back(parts.generic(
         {largest, sums}, {rows, rows}, op.getInits()[1], op.getMap(result + 1),
         rows, [&](ValueRange v) -> Value {
-          // Of no keys at all the sum is none, whatever was added up.
+          // The sum over no keys at all is zero, whatever was added.
           Value logarithm = math::LogOp::create(b, loc, v[1]);
           Value infinity = arith::ConstantOp::create(
               b, loc, b.getFloatAttr(element, parts.number(true)));

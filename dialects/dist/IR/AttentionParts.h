@@ -1,4 +1,4 @@
-//===- AttentionParts.h - What attention consists of ------------*- C++ -*-===//
+//===- AttentionParts.h - Parts of attention as linalg ops ------*- C++ -*-===//
 
 #ifndef DIST_DIALECTS_DIST_IR_ATTENTIONPARTS_H
 #define DIST_DIALECTS_DIST_IR_ATTENTIONPARTS_H
@@ -7,8 +7,8 @@
 
 namespace mlir::dist {
 
-/// Writes what attention and its adjoint have in common as linalg. Scores are
-/// tensors of the batches, queries and keys.
+/// Writes the common parts of attention and its adjoint as linalg ops. Scores
+/// are tensors of the batches, queries and keys.
 class AttentionParts {
 public:
   AttentionParts(AttentionLikeOpInterface op, OpBuilder &b);
@@ -17,25 +17,24 @@ public:
 
   Value makeEmpty(AffineMap map, Type type);
   Value fill(Value tensor, APFloat value);
-  /// Loops over the dimensions of `of`, of which those that `init` lacks are
-  /// summed up.
+  /// Loops over the dimensions of `of`; those that `init` lacks are summed.
   Value generic(ValueRange inputs, ArrayRef<AffineMap> maps, Value init,
                 AffineMap initMap, AffineMap of, Body body);
-  /// The sum of products, in place of what `init` holds.
+  /// The sum of products, replacing what `init` holds.
   Value contract(Value a, AffineMap mapA, Value c, AffineMap mapC, Value init,
                  AffineMap initMap);
   Value writeScores();
-  /// What a region makes of each score, or of `perScore`, all as large as the
-  /// scores: what it yields with that number.
+  /// Applies a region to each score, or to `perScore`, which are as large as
+  /// the scores. The result is the value that it yields with that number.
   Value applyRegion(Region &region, ValueRange perScore, unsigned yielded = 0);
-  /// `weights`, 0 where the body says that they are not kept.
+  /// `weights`, with 0 for those that the body does not keep.
   Value dropWeights(Value weights, Value scores);
-  /// Of a weight: 0 where it is NaN, with `nan_is_zero`.
+  /// A weight, or 0 if it is NaN, with `nan_is_zero`.
   Value guard(Value weight) { return selectNumber(weight, weight); }
-  /// `value`, or 0 where the weight is NaN, with `nan_is_zero`.
+  /// `value`, or 0 if the weight is NaN, with `nan_is_zero`.
   Value selectNumber(Value weight, Value value);
   APFloat number(bool isInfinite) const;
-  /// A number as one of the type of scores.
+  /// A number, converted to the type of scores.
   Value widen(Value number);
   AffineMap mapOf(ArrayRef<unsigned> dims);
 

@@ -1,6 +1,6 @@
-//===- Directive.h - What directives of a schedule share --------*- C++ -*-===//
+//===- Directive.h - Common parts of directives -----------------*- C++ -*-===//
 //
-// ScheduleDirectiveOpInterface, and what its description names.
+// ScheduleDirectiveOpInterface, and the types that its description uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,17 +14,18 @@ namespace mlir::dist {
 /// A schedule while it is applied (passes/schedule).
 class ScheduleApplication;
 
-/// What the pattern of a directive names: modules of the model by their path,
-/// arguments and results by their name in it, or values by the names that the
-/// locations of their ops give.
+/// What the pattern of a directive names. Modules have their path, arguments
+/// and results their name in the model, values the names in the locations of
+/// their ops.
 enum class TargetKind { Module, Parameter, Input, Output, Value };
 
 /// "megatron.mlir:5: dist.shard \"h.*\" column over \"tp\"": a directive and
-/// the line it stands on.
+/// its line.
 std::string describeDirective(Operation *directive);
 
-/// Checks what directives about modules that come true at level 3 only leave on
-/// a mesh under `name`: {axes = [...], by = loc(...)} for modules' paths.
+/// Checks the attribute `name` of a mesh. Directives that take effect only at
+/// level 3 leave their notes there: {axes = [...], by = loc(...)} for modules'
+/// paths.
 LogicalResult verifyModuleAxesAttr(Operation *op, StringRef name,
                                    Attribute attr);
 

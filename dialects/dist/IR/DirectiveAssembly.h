@@ -1,7 +1,7 @@
-//===- DirectiveAssembly.h - What directives have in common -----*- C++ -*-===//
+//===- DirectiveAssembly.h - Common assembly of directives ------*- C++ -*-===//
 //
-// Axes after `over`, and what may stand at a directive's end. Used by the
-// dialect only.
+// Axes after `over`, and the clauses at a directive's end. Used by the dialect
+// only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@ namespace mlir::dist {
 ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes);
 void printAxisList(OpAsmPrinter &printer, Operation *op, ArrayAttr axes);
 
-/// Checks the axes of a directive, whose mesh may be in the program to come.
+/// Checks the axes of a directive. Its mesh may be defined in another file.
 LogicalResult verifyDirectiveAxes(Operation *op, ArrayRef<AxisRefAttr> axes);
 
-/// What may follow any directive: `optional` and `expect n`.
+/// The clauses that any directive may end with: `optional` and `expect n`.
 ParseResult parseCount(OpAsmParser &parser, OperationState &result);
 
 template <typename Directive>

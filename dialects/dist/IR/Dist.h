@@ -35,12 +35,12 @@ inline constexpr llvm::StringLiteral kParameterAttr = "dist.parameter";
 inline constexpr llvm::StringLiteral kPartAttr = "dist.part";
 /// On an op: the module whose ops are computed again for backward.
 inline constexpr llvm::StringLiteral kCheckpointAttr = "dist.checkpoint";
-/// On a contraction with a parameter: what it is to become one with
-/// (`dist.fuse`): the location of the directive (`by`), the number of the group
-/// (`group`) and which operand is the weight (`weight`).
+/// On a contraction with a parameter: the group to fuse it with (`dist.fuse`).
+/// It has the location of the directive (`by`), the number of the group
+/// (`group`), and which operand is the weight (`weight`).
 inline constexpr llvm::StringLiteral kFuseAttr = "dist.fuse";
-/// On a parameter: it is what several parameters are, one after the other in
-/// dimension `dim`; `pieces` has their attributes, and types as `type`.
+/// On a parameter: it is the concatenation of several parameters in dimension
+/// `dim`. `pieces` has their attributes, and their types as `type`.
 inline constexpr llvm::StringLiteral kJoinedAttr = "dist.joined";
 inline constexpr llvm::StringLiteral kInputAttr = "dist.input";
 inline constexpr llvm::StringLiteral kOutputAttr = "dist.output";
@@ -48,29 +48,29 @@ inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 inline constexpr llvm::StringLiteral kScopeAttr = "dist.scope";
 inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
-/// On an argument with a sharding: who asked for it, for explanations.
+/// On an argument with a sharding: the directive that asked for it, for
+/// explanations.
 inline constexpr llvm::StringLiteral kCauseAttr = "dist.cause";
-/// On a parameter: mesh axes over which it is only stored in parts, and
-/// gathered for use (an array as in `sharding`; level 2).
+/// On a parameter: mesh axes over which it is stored sharded, and gathered for
+/// use (an array as in `sharding`; level 2).
 inline constexpr llvm::StringLiteral kStoredAttr = "dist.stored";
 
-/// The mesh that `mesh` names, or, where `mesh` is null, the only one that
-/// stands before the functions of `op`'s module; null where there is none or
-/// several.
+/// The mesh that `mesh` names. If `mesh` is null: the only mesh that stands
+/// before the functions of `op`'s module; null if there is no mesh or several.
 MeshOp lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
                   SymbolTableCollection *symbols = nullptr);
 
-/// Number of devices along an axis or a part of it; 0 where the mesh lacks it.
+/// Number of devices along an axis or a part of it; 0 if the mesh lacks it.
 int64_t getAxisSize(AxisRefAttr axis, ArrayRef<MeshAxisAttr> mesh);
 
-/// Product of the sizes of `axes`, 0 where the mesh lacks one of them.
+/// Product of the sizes of `axes`; 0 if the mesh lacks one of them.
 int64_t getGroupSize(ArrayRef<AxisRefAttr> axes, ArrayRef<MeshAxisAttr> mesh);
 
 /// The elements of an attribute list of axes.
 SmallVector<AxisRefAttr> getAxisRefs(ArrayAttr axes);
 
 /// Whether two references share a part of one axis, or view it as products that
-/// do not go together.
+/// are not compatible.
 bool overlaps(AxisRefAttr a, AxisRefAttr b);
 
 /// For messages: `"tp"` or `"tp"(2)4`, and `["dp" = 2, "tp" = 4]`, as in the
@@ -80,17 +80,17 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, MeshAxesAttr axes);
 Diagnostic &operator<<(Diagnostic &diagnostic, AxisRefAttr axis);
 Diagnostic &operator<<(Diagnostic &diagnostic, MeshAxesAttr axes);
 
-/// What costs count a size as that is not known.
+/// The number that cost estimates take for an unknown size.
 inline constexpr int64_t kAssumedSize = 64;
 
 /// Bytes of a ranked tensor, 0 for other types. Elements narrower than a byte
-/// take one each; a size that is not known counts as kAssumedSize.
+/// take one byte each. An unknown size counts as kAssumedSize.
 int64_t getTensorBytes(Type type);
-/// Bytes of one element in memory; 8 for what has no width.
+/// Bytes of one element in memory; 8 for types without a width.
 int64_t getElementBytes(Type element);
 
-/// The elements of a constant, also of one that is kept as a resource (in which
-/// an i1 is a byte); null where there are none that fit its type.
+/// The elements of a constant, also of a constant that is a resource, in which
+/// an i1 is a byte. Null if there are no elements that fit the type.
 DenseElementsAttr getDenseElements(ElementsAttr constant);
 
 /// Entry function of a model: @main, or the only public function; else null.

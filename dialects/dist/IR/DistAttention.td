@@ -1,8 +1,8 @@
 //===- DistAttention.td - Scaled dot product attention -----*- tablegen -*-===//
 //
-// One op for what exports write as two contractions with a softmax between
-// them, so that nobody has to keep a score for each pair of a query and a key,
-// and one for its adjoint.
+// One op for attention, and one for its adjoint. Exported models write
+// attention as two contractions with a softmax between them. As one op it need
+// not store a score for each pair of a query and a key.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,36 +20,38 @@ def Dist_TensorOrBuffer : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
 def Dist_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
   let cppNamespace = "::mlir::dist";
   let description = [{
-    Attention or its adjoint: operands and maps begin with the query, the key, the
-    value and further operands of the body, which is the first region.
+    Attention or its adjoint. Operands and indexing maps begin with query, key,
+    value and the further operands of the body. The body is the first region.
   }];
   let methods = [
-    InterfaceMethod<"What is asked for.", "::mlir::Value", "getQuery">,
-    InterfaceMethod<"What is compared with.", "::mlir::Value", "getKey">,
-    InterfaceMethod<"What is weighted.", "::mlir::Value", "getValue">,
-    InterfaceMethod<"What the body reads beside scores.",
+    InterfaceMethod<"The queries.", "::mlir::Value", "getQuery">,
+    InterfaceMethod<"The keys.", "::mlir::Value", "getKey">,
+    InterfaceMethod<"The values.", "::mlir::Value", "getValue">,
+    InterfaceMethod<"Operands of the body besides the score.",
                     "::mlir::Operation::operand_range", "getExtras">,
-    InterfaceMethod<"A map for each operand.", "::mlir::ArrayAttr",
+    InterfaceMethod<"One indexing map for each operand.", "::mlir::ArrayAttr",
                     "getIndexingMaps">,
-    InterfaceMethod<"What softmax is taken of, from a score.",
+    InterfaceMethod<"The body: maps a score to the argument of softmax.",
                     "::mlir::Region &", "getBody">,
-    InterfaceMethod<"Whether weights that are NaN are 0.", "bool", "getNanIsZero">,
-    InterfaceMethod<"[left, right]: the keys near a query that results hang on.",
+    InterfaceMethod<"Whether weights that are NaN become 0.", "bool",
+                    "getNanIsZero">,
+    InterfaceMethod<"[left, right]: the results of query i depend only on keys "
+                    "i - left to i + right. Missing: on all keys.",
                     "::std::optional<::llvm::ArrayRef<int64_t>>", "getWindow">,
-    InterfaceMethod<"Sets the window; none where null.", "void", "setWindow",
+    InterfaceMethod<"Sets the window, or removes it.", "void", "setWindow",
                     (ins "::std::optional<::llvm::ArrayRef<int64_t>>":$window)>,
   ];
   let extraSharedClassDeclaration = [{
-    /// Whether the body says which weights are kept.
+    /// Whether the body also yields which weights are kept.
     bool dropsWeights() {
       return $_op.getBody().front().getTerminator()->getNumOperands() > 1;
     }
-    /// The map of an operand, by its number.
+    /// The indexing map of an operand.
     ::mlir::AffineMap getMap(unsigned operand) {
       return ::llvm::cast<::mlir::AffineMapAttr>($_op.getIndexingMaps()[operand])
           .getValue();
     }
-    /// The window's left and right; nothing without one.
+    /// The window's left and right, if there is one.
     std::optional<std::pair<int64_t, int64_t>> getKeyWindow() {
       std::optional<::llvm::ArrayRef<int64_t>> window = $_op.getWindow();
       if (!window)
@@ -58,18 +60,18 @@ def Dist_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
     }
     unsigned getNumDims() { return getMap(0).getNumDims(); }
     unsigned getNumBatches() { return getNumDims() - 4; }
-    // Places of the other dimensions.
+    // Positions of the dimensions that are not batches.
     unsigned getQueryDim() { return getNumDims() - 4; }
     unsigned getKeyDim() { return getNumDims() - 3; }
     unsigned getFeatureDim() { return getNumDims() - 2; }
     unsigned getValueDim() { return getNumDims() - 1; }
-    /// The size of each dimension, kDynamic where it is not known.
+    /// The size of each dimension; kDynamic if it is unknown.
     ::llvm::SmallVector<int64_t> getDimSizes() {
       return ::mlir::dist::getAttentionDimSizes($_op);
     }
-    /// Scores of all batches; 0 where that is not known.
+    /// The number of scores in all batches; 0 if it is unknown.
     int64_t getNumScores() { return ::mlir::dist::countScores($_op); }
-    /// The type of scores and sums: f32, or f64 where queries are.
+    /// The type of scores and sums: f64 if queries are f64, else f32.
     ::mlir::FloatType getScoreType() {
       return ::mlir::dist::getAttentionScoreType($_op);
     }
@@ -89,36 +91,44 @@ class Dist_AttentionLikeOp<string mnemonic> : Dist_Op<mnemonic, [
 }
 
 def Dist_AttentionOp : Dist_AttentionLikeOp<"attention"> {
-  let summary = "Means of values, weighted by softmax of query times key";
+  let summary = "Means of values, weighted by the softmax of query times key";
   let description = [{
-    For each query i, of all keys j and their values v:
+    For each query i, over all keys j and their values v:
 
         s(i,j) = sum over d of q(i,d) * k(j,d)
         x(i,j) = the body, of s(i,j) and of further operands
         p(i,j) = exp(x(i,j) - max x(i,·)) / (sum of the numerators)
         o(i,e) = sum over j of p(i,j) * v(j,e)
 
-    (Vaswani et al., "Attention is all you need", 2017). What is between scores
-    and softmax is up to the body: scales, additive and boolean masks, causal and
-    windowed ones, ALiBi, soft caps. It is given the score, an element of each
-    further operand and the indices of the score, and yields x. Where it yields an
-    i1, too, which does not hang on the score, weights for which that is false are 0,
-    as dropout makes them: after the softmax, whose denominator has all.
+    (Vaswani et al., "Attention is all you need", 2017). The body computes what
+    happens between score and softmax: scaling, additive and boolean masks, causal
+    and windowed masks, ALiBi, soft caps. Its arguments are the score, one element
+    of each further operand, and the indices of the score. It yields x. It may
+    also yield an i1 that does not depend on the score. Weights whose i1 is false
+    become 0 after the softmax, as dropout does it; the denominator still counts
+    them.
 
-    Dimensions are those of the indexing maps, as in linalg: first any number of
-    batches, then queries, keys, features of keys, features of values. Operands
-    name the batches that they have: in grouped-query attention a batch of the
-    queries is none of the keys. Scores, sums and exponentials are f32 (f64 where
-    the operands are); weights may be rounded to the type of the values before they
-    are multiplied. The first result is of that type, or of that of scores. With `nan_is_zero` weights that are NaN are 0: exports
-    guard rows in which every key is masked like that. A second result is the
-    logarithm of the sum of exp(x(i,·)); of three the last two are the largest
-    x(i,·), and the sum of the numerators, which say more than that where x is large.
+    Dimensions are those of the indexing maps, as in linalg: any number of
+    batches, then queries, keys, features of keys, features of values. An
+    operand's map names only the batches that the operand has. In grouped-query
+    attention, the keys lack one batch of the queries.
 
-    With `window [left, right]` the results hang on no other keys j of query i than
-    i - left <= j <= i + right: whoever writes it promises that of the body. Devices that
-    share out the queries then need their neighbours' keys at the borders alone, and
-    keep the values of no others.
+    Scores, sums and exponentials are f32, or f64 if the operands are f64. Weights
+    may be rounded to the type of the values before they are multiplied. The first
+    result has that type, or the type of scores. With `nan_is_zero`, weights that
+    are NaN become 0. Exports guard rows whose keys are all masked in this way.
+
+    There are one, two or three results:
+
+    - one: o.
+    - two: o, and the logarithm of the sum of exp(x(i,·)).
+    - three: o, the largest x(i,·), and the sum of the numerators. These are more
+      precise than the logarithm where x is large.
+
+    With `window [left, right]`, the results of query i depend only on keys j with
+    i - left <= j <= i + right. Whoever sets the attribute promises this of the
+    body. Devices that shard the queries then need their neighbours' keys at the
+    borders only.
 
     ```mlir
     #q = affine_map<(b, h, i, j, d, e) -> (b, i, h, d)>
@@ -155,10 +165,10 @@ def Dist_AttentionOp : Dist_AttentionLikeOp<"attention"> {
 }
 
 def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
-  let summary = "Cotangents of what dist.attention is of";
+  let summary = "Cotangents of the operands of dist.attention";
   let description = [{
-    Of an attention with results o, m (the largest x of each query) and l (the sums of
-    numerators), and the cotangent `do` of o:
+    The forward op has the results o, m (the largest x of each query) and l (the
+    sum of the numerators). `do` is the cotangent of o:
 
         s(i,j)  = sum over d of q(i,d) * k(j,d)
         x(i,j)  = the body, of s(i,j) and of further operands
@@ -171,27 +181,29 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
         dk(j,d) = sum over i of ds(i,j) * q(i,d)
         dv(j,e) = sum over i of p(i,j) * do(i,e)
 
-    and totals, of terms that the second region yields beside ds(i,j): each is the sum of
-    its terms over the batches, queries and keys that its map lacks. What is learned
-    beside queries, keys and values gets its cotangent so: a bias that is added to scores
-    (the term is dx), slopes, factors, caps.
+    The second region may yield further terms beside ds(i,j). Each has a result,
+    its *total*: the sum of the term over the batches, queries and keys that the
+    total's map lacks. Totals are the cotangents of learned values in the body: a
+    bias that is added to scores (its term is dx), slopes, factors, caps.
 
-    Where the body yields which weights are kept, dp(i,j) and the p(i,j) of dv are 0
-    for the others.
+    If the body yields which weights are kept, then dp(i,j), and p(i,j) in the
+    formula of dv, are 0 for the others.
 
-    (Dao et al., "FlashAttention", 2022, algorithm 4): scores and weights are computed
-    again, so that forward keeps two numbers for each query and none for each pair. Keys
-    and values that lack a batch of the queries get the sum over it. With
-    `nan_is_zero` weights that are NaN are 0 in dv and have no dp, as in forward.
+    Scores and weights are computed again (Dao et al., "FlashAttention", 2022,
+    algorithm 4). So forward stores two numbers for each query and none for each
+    pair. Keys and values that lack a batch of the queries get the sum over it.
+    With `nan_is_zero`, weights that are NaN are 0 in dv and have no dp, as in
+    forward.
 
-    With `window [left, right]`, as of `dist.attention`, devices that share out the
-    queries need their neighbours' keys and values at the borders alone, and what they
-    add up for these goes home.
+    `window [left, right]` has the meaning that it has in `dist.attention`.
+    Devices that shard the queries then need their neighbours' keys and values at
+    the borders only. They send the sums that they made for these keys and values
+    back to the owners.
 
-    Operands after those of the body: o, m, l, do; then destinations for dq, dk, dv and
-    the totals. Queries, keys, values and `do` are of one type, all others of that of
-    scores. The regions take the same arguments as
-    the body of `dist.attention`, the second one dx after the score.
+    After the operands of the body come o, m, l and `do`. Then come the
+    destinations of dq, dk, dv and the totals. Queries, keys, values and `do` have
+    one type; all others have the type of scores. The regions take the arguments
+    of the body of `dist.attention`; the second region takes dx after the score.
 
     ```mlir
     %dq, %dk, %dv = dist.attention_adjoint(%q, %k, %v : tensor<1x256x8x64xf32>,
@@ -210,8 +222,8 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     } -> tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>
     ```
 
-    With the total of a bias of each head, query and key: a destination, its map, and the
-    term.
+    A bias with one element for each head, query and key has a total. It takes a
+    destination, its map, and the term:
 
     ```mlir
         outs(%a, %b, %c, %t : …, tensor<8x256x256xf32>)
@@ -243,7 +255,7 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     `adjoint` $adjoint (`->` type($results)^)?
   }];
   let extraClassDeclaration = destinations # [{
-    // Numbers of operands.
+    // Operand numbers.
     unsigned getResultOperand() { return 3 + getExtras().size(); }
     unsigned getLargestOperand() { return getResultOperand() + 1; }
     unsigned getSumsOperand() { return getResultOperand() + 2; }
@@ -251,17 +263,17 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     unsigned getFirstInit() { return getResultOperand() + 4; }
     unsigned getFirstTotal() { return getFirstInit() + 3; }
     unsigned getNumTotals() { return getInits().size() - 3; }
-    /// What is added to each total for a pair of a query and a key.
+    /// For each total, the term of one pair of a query and a key.
     ::mlir::ValueRange getTerms();
   }];
 }
 
 def Dist_AttentionYieldOp : Dist_Op<"attention_yield", [
     Pure, Terminator, AttrSizedOperandSegments, ParentOneOf<["AttentionOp", "AttentionAdjointOp"]>]> {
-  let summary = "What softmax is taken of, or what comes back for a score";
+  let summary = "Ends a region of attention: the argument of softmax, or the score's cotangent";
   let description = [{
-    From the body of attention also, after it, whether the weight is kept; from the
-    second region of the adjoint, what is added to each of the totals.
+    The body of attention may also yield whether the weight is kept. The second
+    region of the adjoint also yields one term for each total.
 
     ```mlir
     dist.attention_yield %x : f32

@@ -57,7 +57,7 @@ bool mlir::dist::overlaps(AxisRefAttr a, AxisRefAttr b) {
     return false;
   if (!a.isSubAxis() || !b.isSubAxis())
     return true;
-  // Parts are apart where one lies wholly before the other, and the axis can be
+  // Parts are disjoint if one is wholly before the other, and the axis can be
   // viewed as a product in which both are factors.
   auto precedes = [](AxisRefAttr first, AxisRefAttr second) {
     int64_t end;
@@ -316,8 +316,8 @@ bool ShardingAttr::isReplicated() const {
 }
 
 ShardingAttr ShardingAttr::withoutPartial() const {
-  // Equal placements are one attribute: of what is not pending, the kind is
-  // sum.
+  // Equal placements are one attribute: without a pending reduction, the kind
+  // is sum.
   return isPartial() || getPartialKind() != ReductionKind::Sum
              ? get(getContext(), getMesh(), getDims(), ReductionKind::Sum, {})
              : *this;
@@ -475,7 +475,7 @@ ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
     }
     if (dim.getSubDims().size() == 1)
       continue;
-    // What is not known is checked where it becomes so.
+    // Unknown sizes are checked when they become known.
     int64_t size = shape[index];
     bool isKnown = !ShapedType::isDynamic(size);
     if (isKnown && size % fixed != 0)

@@ -28,9 +28,9 @@ def Dist_ReductionKindAttr
     : EnumAttr<Dist_Dialect, Dist_ReductionKind, "reduction"> {
   let summary = "Combiner of a partial value or a reducing collective";
   let description = [{
-    `max` and `min` propagate NaN, as `arith.maximumf` does. On unsigned
-    integers no kind but `sum`, `prod`, `and` and `or` is offered, since
-    signless integers compare as signed ones.
+    `max` and `min` propagate NaN, as `arith.maximumf` does. They compare signless
+    integers as signed ones. So unsigned integers have only `sum`, `prod`, `and`
+    and `or`.
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -59,7 +59,7 @@ def Dist_SyncKind : I32EnumAttr<"SyncKind", "What a sync communicates", [
   let genSpecializedAttr = 0;
 }
 def Dist_SyncKindAttr : EnumAttr<Dist_Dialect, Dist_SyncKind, "sync_kind"> {
-  let summary = "The operation a sync asks for (the words of Slapo's .sync())";
+  let summary = "The operation of a sync, with the names of Slapo's .sync()";
   let assemblyFormat = "`<` $value `>`";
 }
 
@@ -129,8 +129,9 @@ def Dist_AxisRefArrayAttr
 def Dist_SubDimAttr : Dist_Attr<"SubDim", "sub_dim"> {
   let summary = "A sub-dimension and the axes it is sharded over";
   let description = [{
-    `size` is the number of elements of the sub-dimension; 0 in the last one of a
-    dimension means what the others leave of it. `axes` are major to minor.
+    `size` is the number of elements of the sub-dimension. In the last
+    sub-dimension of a dimension it may be 0: the size then follows from the
+    others. `axes` are major to minor.
   }];
   let parameters = (ins "int64_t":$size,
                         ArrayRefParameter<"AxisRefAttr">:$axes);
@@ -140,8 +141,8 @@ def Dist_SubDimAttr : Dist_Attr<"SubDim", "sub_dim"> {
 def Dist_DimShardingAttr : Dist_Attr<"DimSharding", "dim"> {
   let summary = "How one dimension of a tensor is sharded";
   let description = [{
-    A dimension is a product of sub-dimensions, major to minor, each sharded over
-    a list of mesh axes. Nearly always there is one:
+    A dimension is a product of sub-dimensions, major to minor. Each is sharded
+    over a list of mesh axes. Nearly always there is only one sub-dimension:
 
         {"tp"}              over one axis
         {"dp", "tp"}        over two, major to minor
@@ -149,10 +150,12 @@ def Dist_DimShardingAttr : Dist_Attr<"DimSharding", "dim"> {
         {}                  not sharded
         {"tp", ?}           open: propagation may shard it further
 
-    With more than one sub-dimension the dimension is *interleaved*: fused q|k|v
-    of three blocks, each of them split, is `3:{} * {"tp"}`, for which
-    `{"tp"} groups 3` may be written. Only the major
-    sub-dimension may be padded: `7:{"tp"} * {}` is 7 heads, each whole.
+    With more than one sub-dimension, the dimension is *interleaved*. Example:
+    fused q|k|v is three blocks that are each split, `3:{} * {"tp"}`. The short
+    form is `{"tp"} groups 3`.
+
+    Only the major sub-dimension may be padded: `7:{"tp"} * {}` is 7 heads that
+    are never split.
   }];
   let parameters = (ins ArrayRefParameter<"SubDimAttr">:$subDims,
                         DefaultValuedParameter<"bool", "false">:$isOpen);
@@ -171,9 +174,9 @@ def Dist_DimShardingAttr : Dist_Attr<"DimSharding", "dim"> {
 def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
   let summary = "The placement of a tensor on a mesh";
   let description = [{
-    One `#dist.dim` a tensor dimension; axes that are not named replicate. With
-    `partial`, every device of the named axes holds a summand (or factor, …) and
-    the value is their reduction:
+    There is one `#dist.dim` for each tensor dimension. The tensor is replicated
+    along axes that are not named. With `partial`, each device along the named
+    axes holds one summand (or factor, …); the value is the reduction of these:
 
         #dist.sharding<@m, [{"dp"}, {}, {"tp"} ]>
         #dist.sharding<@m, [{"dp"}, {} ], partial = sum {"tp"}>
@@ -181,11 +184,13 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
 
     Constraints:
     - (C1) `mesh` names a `dist.mesh`.
-    - (C2) as many dimensions as the tensor has.
-    - (C3) every axis exists in the mesh; a sub-axis' `pre * size` divides its size.
-    - (C4) no axis, nor overlapping parts of one, occurs twice, `partial` included.
-    - (C5) the sub-dimensions of an interleaved dimension divide it, and each is
-      divided by the axes that shard it.
+    - (C2) there are as many dimensions as the tensor has.
+    - (C3) every axis exists in the mesh; a sub-axis' `pre * size` divides its
+      size.
+    - (C4) no axis, and no overlapping parts of an axis, occur twice, `partial`
+      included.
+    - (C5) the sub-dimensions of an interleaved dimension divide it, and the axes
+      that shard a sub-dimension divide the sub-dimension.
   }];
   let parameters = (ins "FlatSymbolRefAttr":$mesh,
                         ArrayRefParameter<"DimShardingAttr">:$dims,
@@ -198,13 +203,13 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
     bool isPartial() const { return !getPartialAxes().empty(); }
     /// Whether every device holds the whole value.
     bool isReplicated() const;
-    /// The same without pending reduction.
+    /// The same placement without the pending reduction.
     ShardingAttr withoutPartial() const;
     /// Checks C2 to C5 for a tensor of this shape on a mesh of these axes.
     LogicalResult verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
                             function_ref<InFlightDiagnostic()> emitError) const;
-    /// What every device holds, padding included, of a tensor of static `shape`
-    /// that verifyFor has passed.
+    /// The shape of the part that every device holds, padding included. The
+    /// tensor has the static `shape`, which verifyFor accepts.
     SmallVector<int64_t> getLocalShape(ArrayRef<int64_t> shape,
                                        ArrayRef<MeshAxisAttr> axes) const;
   }];
@@ -215,7 +220,7 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
 //===----------------------------------------------------------------------===//
 
 def Dist_BoundaryKind : I32EnumAttr<"BoundaryKind",
-    "What lies beyond the ends of a dimension", [
+    "What is beyond the ends of a dimension", [
       I32EnumAttrCase<"Zero", 0, "zero">,
       I32EnumAttrCase<"Constant", 1, "constant">,
       I32EnumAttrCase<"None", 2, "none">,
@@ -227,14 +232,15 @@ def Dist_BoundaryKind : I32EnumAttr<"BoundaryKind",
 def Dist_BoundaryAttr : Dist_Attr<"Boundary", "boundary"> {
   let summary = "What a halo holds beyond the ends of a dimension";
   let description = [{
-    | boundary | rows before the first and after the last one |
+    | boundary | rows before the first and after the last row |
     |---|---|
     | `zero` | are zero |
     | `constant 1.5 : f32` | are that number |
-    | `none` | are not there: the blocks at the ends are shorter, and what is stored in those places is padding, which may hold anything |
-    | `periodic` | are those of the other end, the dimension being a ring |
+    | `none` | do not exist: blocks at the ends are shorter, and their other rows are padding, which may hold anything |
+    | `periodic` | are the rows of the other end: the dimension is a ring |
 
-    Constraint: `constant` has a value, an integer or a float, the others none.
+    Constraint: `constant` has a value, an integer or a float. The others have no
+    value.
   }];
   let parameters = (ins EnumParameter<Dist_BoundaryKind>:$kind,
                         OptionalParameter<"::mlir::TypedAttr">:$value);
@@ -249,11 +255,11 @@ def Dist_BoundaryAttr : Dist_Attr<"Boundary", "boundary"> {
 def Dist_PartAttr : Dist_Attr<"Part", "part"> {
   let summary = "A block of a tensor of the model";
   let description = [{
-    Of an argument (`dist.part`, beside `dist.parameter`): it is not the whole
-    parameter of that name, but as much of it as the argument's type has, from
-    `offsets` on; the parameter itself has `shape`. Projections to blocks of
-    different sizes that are fused in one weight (q, k and v of grouped-query
-    attention) are sharded block by block so.
+    `dist.part` stands on an argument, beside `dist.parameter`. The argument is
+    then only a block of the parameter of that name. The block starts at `offsets`
+    and has the argument's type; the whole parameter has `shape`. Example: the q,
+    k and v of grouped-query attention are blocks of different sizes, fused in one
+    weight. Each block is sharded separately.
 
     ```mlir
     // The k of q|k|v with 64, 16 and 16 rows.
@@ -261,7 +267,7 @@ def Dist_PartAttr : Dist_Attr<"Part", "part"> {
                            dist.part = #dist.part<[64, 0] of [96, 64]>}
     ```
 
-    Constraints: offsets are at least 0, and the block lies within `shape`.
+    Constraints: offsets are at least 0, and the block is within `shape`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$offsets,
                         ArrayRefParameter<"int64_t">:$shape);

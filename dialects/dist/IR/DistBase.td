@@ -14,9 +14,9 @@ def Dist_Dialect : Dialect {
   let cppNamespace = "::mlir::dist";
   let summary = "Device meshes, shardings, schedules and collectives";
   let description = [{
-    The `dist` dialect says where the values of a tensor program live on an
-    n-dimensional mesh of devices, what communication that takes, and how a
-    *schedule*, kept apart from the model, asks for it.
+    The `dist` dialect describes how the values of a tensor program are placed on an
+    n-dimensional mesh of devices, and which communication that needs. A *schedule*,
+    separate from the model, asks for both.
 
     | level | ops and attributes |
     |---|---|
@@ -25,9 +25,9 @@ def Dist_Dialect : Dialect {
     | 3, SPMD | `dist.all_reduce`, `dist.all_gather`, `dist.reduce_scatter`, `dist.all_to_all`, `dist.all_slice`, … |
 
     Shardings follow the factor rule of Shardy and GSPMD (Xu et al., "GSPMD:
-    General and Scalable Parallelization for ML Computation Graphs", 2021), to
-    which *partial* values (as in OneFlow's SBP and PyTorch's DTensor) are added
-    as first-class placements.
+    General and Scalable Parallelization for ML Computation Graphs", 2021). In
+    addition, *partial* values are placements of their own, as in OneFlow's SBP
+    and PyTorch's DTensor.
 
     Discardable attributes of the dialect:
 
@@ -35,7 +35,7 @@ def Dist_Dialect : Dialect {
     |---|---|---|
     | module | `dist.weights` | string: file with the parameters' data |
     | function argument | `dist.parameter`, `dist.input` | string: name in the model |
-    | function argument | `dist.dimensions` | array of strings: names of its dimensions, empty where there is none; those of one name are of one size, of at least 1 |
+    | function argument | `dist.dimensions` | array of strings: names of its dimensions, or empty strings; dimensions of one name have one size, at least 1 |
     | function result | `dist.output` | string: name in the model |
     | argument, result | `dist.unsigned` | unit: its integers are unsigned in files and for the user |
     | argument, result | `dist.sharding` | `#dist.sharding`: its placement |
@@ -43,7 +43,7 @@ def Dist_Dialect : Dialect {
     | op | `dist.scope` | string: path of the module it came from |
     | op | `dist.shardings` | array of `#dist.sharding`, one a result (level 2) |
     | argument, result | `dist.cause` | string: the directive that placed it (levels 1 and 2) |
-    | argument | `dist.stored` | array of mesh axes: over these a parameter is only stored in parts, and gathered for use (level 2) |
+    | argument | `dist.stored` | array of mesh axes: a parameter is stored sharded over these, and gathered for use (level 2) |
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -51,7 +51,7 @@ def Dist_Dialect : Dialect {
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
-    /// Of an op that there is not: which one may be meant.
+    /// For an unknown op name: suggests the op that may be meant.
     std::optional<ParseOpHook>
     getParseOperationHook(::llvm::StringRef name) const override;
   }];

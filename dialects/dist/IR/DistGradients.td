@@ -1,6 +1,6 @@
-//===- DistGradients.td - What gradients are made of -------*- tablegen -*-===//
+//===- DistGradients.td - Ops of backward passes -----------*- tablegen -*-===//
 //
-// Ops that --dist-differentiate needs and no other dialect has.
+// Ops that --dist-differentiate emits and no other dialect has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,16 +12,15 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Dist_FollowOp : Dist_Op<"follow", [
     Pure, AllTypesMatch<["operand", "leader", "result"]>]> {
-  let summary = "The value is placed as another one, which it does not move";
+  let summary = "A value that is placed like another one, without moving it";
   let description = [{
-    The result is `operand`, which is to lie where `leader` does: a cotangent
-    where its primal is, a gradient where its parameter is stored. Unlike a
-    constraint it is a wish: where a reduction is pending, it is scattered when
-    something needs it. The leader's own placement never depends on it, and is
-    settled before.
+    The result is `operand`. It should have the placement of `leader`: a cotangent
+    the placement of its primal, a gradient the placement of its parameter. Unlike
+    a constraint this is a preference: a pending reduction is scattered only when
+    something needs it. The leader's own placement never depends on this op.
 
-    With `moved` the operand may lie elsewhere: it is the cotangent of what the
-    leader becomes by a `dist.sync`, on the other side of it.
+    With `moved`, `leader` is resharded by a `dist.sync`, and `operand` is the
+    cotangent of the result of that sync. Then the two may be placed differently.
 
     ```mlir
     %1 = dist.follow %cotangent like %x : tensor<8x16xf32>
@@ -39,11 +38,12 @@ def Dist_ScatterAddOp : Dist_Op<"scatter_add", [
     Pure, AllTypesMatch<["dest", "result"]>]> {
   let summary = "Adds rows to those that indices name";
   let description = [{
-    `dest`, to which the parts of `source` are added at the places that `indices`
-    name, several of which may be one: the adjoint of `tensor.gather`, whose
-    shapes are the same. The last dimension of `indices` has an entry for each of
-    `dims`; `source` has the others, then the dimensions of `dest` without
-    `dims`, or with these as 1.
+    The result is `dest`, to which the parts of `source` are added at the
+    positions that `indices` name. A position may be named several times. It is
+    the adjoint of `tensor.gather`, and has its shapes: the last dimension of
+    `indices` has an entry for each of `dims`. `source` has the other dimensions
+    of `indices`, then the dimensions of `dest` without `dims`, or with these as
+    1.
 
     ```mlir
     %1 = dist.scatter_add %rows into %table[%ids] dims [0]
@@ -51,10 +51,10 @@ def Dist_ScatterAddOp : Dist_Op<"scatter_add", [
     ```
 
     Constraints:
-    - (C1) `dims` are dimensions of `dest`, in increasing order, as many as the
-      last dimension of `indices` says.
-    - (C2) the shape of `source` is that of a gather from `dest`, and its
-      elements are of the type of those of `dest`: numbers.
+    - (C1) `dims` are dimensions of `dest`, in increasing order. There are as many
+      as the size of the last dimension of `indices`.
+    - (C2) `source` has the shape of a gather from `dest`, and the element type of
+      `dest`, which is a number.
   }];
   let arguments = (ins RankedTensorOf<[AnyInteger, AnyFloat]>:$source,
                        RankedTensorOf<[AnyInteger, AnyFloat]>:$dest,
@@ -70,12 +70,12 @@ def Dist_ScatterAddOp : Dist_Op<"scatter_add", [
 
 def Dist_OptimizationBarrierOp : Dist_Op<"optimization_barrier", [
     Pure, AllTypesMatch<["operand", "result"]>]> {
-  let summary = "The value, of which no pass knows what it is";
+  let summary = "The operand; passes must not look through it";
   let description = [{
-    The result is `operand`. What is computed of it is not found to be what is
-    computed of the operand, and so not made one with it: backward computes again
-    what forward has computed, in place of keeping it. With `after`, it is not
-    there before that value is. It takes no memory and no time.
+    The result is `operand`. Passes treat it as an unknown value. So an op on the
+    result is never merged with the same op on the operand: backward recomputes
+    what forward computed, and does not keep it. With `after`, the result is
+    available only after that value is. The op takes no memory and no time.
 
     ```mlir
     %1 = dist.optimization_barrier %x after %dy : tensor<8x16xf32> after tensor<8x4xf32>

@@ -439,8 +439,8 @@ LogicalResult ReshardOp::verify() {
   return verifyPlacement(*this, getSharding());
 }
 
-/// The type that the only block of `region` is given, and what it yields; an
-/// error where it is not made like that.
+/// The type of the argument of the only block of `region`, and the type that it
+/// yields; an error if the region has another form.
 static FailureOr<std::pair<Type, Type>>
 getRegionTypes(ManualReshardOp op, Region &region, StringRef what) {
   Type element = op.getOperand().getType().getElementType();

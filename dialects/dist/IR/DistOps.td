@@ -1,7 +1,7 @@
 //===- DistOps.td - Meshes, schedules, placements ----------*- tablegen -*-===//
 //
-// Levels 1 and 2: what a person or a schedule writes, and what the passes make
-// of it before the program is cut up.
+// Levels 1 and 2: what a person or a schedule writes, and what passes turn it
+// into before the program is partitioned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   let assemblyFormat = "$sym_name custom<MeshAxes>($axes) attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Size of the axis called `name`; 0 where there is none.
+    /// Size of the axis called `name`; 0 if there is no such axis.
     int64_t getAxisSize(StringRef name);
     int64_t getNumDevices();
   }];
@@ -51,15 +51,18 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
 
 def Dist_ScheduleOp : Dist_Op<"schedule", [
     Symbol, NoRegionArguments, NoTerminator, SingleBlock]> {
-  let summary = "How a model is to be spread: a list of directives";
+  let summary = "How a model is distributed: a list of directives";
   let description = [{
-    Directives name modules of the model by path: a glob (`*` is any run of
-    characters but a dot, `**` any run, `?` one character but a dot, `{a,b}`
-    either), or a regular expression between slashes. `--dist-apply-schedule` turns them into
-    shardings, constraints and syncs; one that matches nothing is an error unless
-    it says `optional`, and so is an alternative of a brace that matches nothing
-    (`{q,k,w}_proj` where there is no `w_proj`). `expect n` at a directive's end is
-    an error where it applies to another number of places.
+    Directives name modules of the model by path. A path is a glob, or a regular
+    expression between slashes. In a glob, `*` is any run of characters except a
+    dot, `**` any run, `?` one character except a dot, and `{a,b}` either of the
+    two.
+
+    `--dist-apply-schedule` turns directives into shardings, constraints and
+    syncs. A directive that matches nothing is an error, unless it is `optional`.
+    So is an alternative of a brace that matches nothing: `{q,k,w}_proj` if there
+    is no `w_proj`. `expect n` at the end of a directive makes it an error if the
+    directive applies to another number of places.
 
     ```mlir
     dist.schedule @megatron_sp on @m {
@@ -71,11 +74,12 @@ def Dist_ScheduleOp : Dist_Op<"schedule", [
     ```
 
     Functions that directives name (`dist.sync … @function`, `dist.replace`) stand
-    beside the schedule, and are private where it is in the program's own module.
+    beside the schedule. They are private if the schedule is in the program's own
+    module.
 
-    Constraint: all ops in it are directives: `dist.shard`, `dist.sync`,
+    Constraint: all ops in it are directives. These are `dist.shard`, `dist.sync`,
     `dist.replace`, `dist.decompose`, `dist.annotate`, `dist.checkpoint`,
-    `dist.include`, or those of your dialect.
+    `dist.include`, … or those of your own dialect.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
   let regions = (region SizedRegion<1>:$body);
@@ -86,34 +90,49 @@ def Dist_ScheduleOp : Dist_Op<"schedule", [
 def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
   let summary = "Directive: how a contraction or a named tensor is sharded";
   let description = [{
-    `column` and `row` shard the output and the input features of the
-    contraction in the scope that `target` names, found through its factors,
-    whatever layout its weight is stored in (Megatron-LM, Shoeybi et al. 2019).
-    `groups n` splits each of n equal blocks of those features, `groups [64, 16, 16]`
-    each of blocks whose sizes are in this proportion: the contraction and its
-    weight are then taken apart into one for each block. `heads` does so for
-    all projections of the attention in a scope: those that queries, keys and values
-    come from by their output features, those that the result goes to by their
-    input features, over as much of the axes as divides the number of heads of each
-    (keys and values of grouped-query attention may have fewer). `experts` cuts the
-    weights of a mixture of experts, in which a token takes those of the experts that
-    it is routed to, by blocks of experts: each device applies its own, and what
-    they make is added up once. `parameter`,
-    `input` and `output` before the target place the tensors of the program whose
-    names match. `input k` and `output k` after it place what a module reads and
-    what it makes for others, in program order (JAX's `with_sharding_constraint`);
-    without k it must have one only. The list has an entry for each dimension, or
-    names some (`[1 = {"tp"} ]`, counted from the end where negative): the others are
-    whole, so that tensors of several ranks can be meant. In place of the list,
-    `replicate` says whole in all dimensions. `partial = sum {"tp"}` after the list of
-    an activation says that its sum over the axes is not completed there (veScale's
-    and DTensor's `Partial`); it is an error where nothing is pending. `value` before
-    the target places a value by the name that its op's location gives it, which an
-    importer takes from the model's nodes; of an op with several results that others
-    read, a number after the name says which. `groups [64, 16, 16] dim 0` after the
-    list of a parameter says that this dimension is blocks side by side, in this
-    proportion, of which each is sharded: the output features of a projection, which
-    is taken apart as for `column`, or those of its bias, given the same.
+    The first group of directives shards the contractions of modules:
+
+    - `column` and `row` shard the output and the input features of the
+      contraction in the scope that `target` names (Megatron-LM, Shoeybi et al.
+      2019). The features are found through the contraction's factors, in whatever
+      layout the weight is stored.
+    - `groups n` after `column` or `row` splits each of n equal blocks of those
+      features.
+    - `groups [64, 16, 16]` splits each of the blocks whose sizes are in this
+      proportion. The contraction and its weight then become one for each block.
+    - `heads` shards all projections of the attention in a scope: those of
+      queries, keys and values by their output features, the one of the result by
+      its input features. A projection is sharded over as much of the axes as
+      divides its number of heads. Keys and values of grouped-query attention may
+      have fewer heads.
+    - `experts` shards the weights of a mixture of experts, in which each token is
+      routed to some of the experts. Each device has a block of experts and
+      applies only these. The devices' results are added up once.
+
+    The second group places single tensors:
+
+    - `parameter`, `input` and `output` before the target place the tensors of the
+      program whose names match.
+    - `input k` and `output k` after the target place the k-th tensor that a
+      module reads, or that others read of it, in program order (as JAX's
+      `with_sharding_constraint`). Without k there must be only one.
+    - `value` before the target places a value by the name in its op's location.
+      Importers take these names from the model's nodes. If several results of the
+      op are read, a number after the name says which one is meant.
+
+    The list of a single tensor has an entry for each dimension. Or it names some
+    dimensions, `[1 = {"tp"} ]`, counted from the end if negative; the others are
+    whole. So one directive can place tensors of several ranks. `replicate`
+    instead of the list says that all dimensions are whole.
+
+    `partial = sum {"tp"}` after the list of an activation says that its sum over
+    the axes is not completed there (veScale's and DTensor's `Partial`). It is an
+    error if no sum is pending.
+
+    `groups [64, 16, 16] dim 0` after the list of a parameter says that this
+    dimension consists of blocks in this proportion, and that each is sharded. The
+    dimension is the output features of a projection, which is split up as for
+    `column`, or those of its bias.
 
     ```mlir
     dist.shard "h.*.mlp.c_fc" column over "tp"
@@ -131,17 +150,17 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     ```
 
     Constraints:
-    - (C1) `column`, `row`, `heads` and `experts` have axes and no dimensions; the
-      others the reverse, or `replicate`.
-    - (C2) `groups` is at least 1, and only `column` and `row` have it; a list of
-      them, of at least 2 numbers, only `column`, and `parameter` with a list and
-      the dimension that they are of.
-    - (C3) axes are in the schedule's mesh, where its file defines it, and no
+    - (C1) `column`, `row`, `heads` and `experts` have axes and no dimensions. The
+      others have dimensions, or `replicate`, and no axes.
+    - (C2) `groups` is at least 1; only `column` and `row` have it. A list of
+      groups has at least 2 numbers; only `column` has it, and `parameter` with a
+      list of dimensions and the dimension of the groups.
+    - (C3) axes are in the schedule's mesh, if its file defines the mesh, and no
       axis occurs twice.
-    - (C4) only `input` and `output` of modules and values have a number, of at
-      least 0.
+    - (C4) only `input` and `output` of modules, and values, have a number. It is
+      at least 0.
     - (C5) `expect` is at least 1, and not `optional`.
-    - (C6) either all entries of the list name a dimension or none; none is named
+    - (C6) all entries of the list name a dimension, or none does; none is named
       twice.
     - (C7) only `input` and `output` of modules, and values, have `partial`, over
       at least one axis.
@@ -162,15 +181,16 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_SyncOp : Dist_Op<"sync", []> {
-  let summary = "Here communicate like this";
+  let summary = "Communicate here, like this";
   let description = [{
-    In a schedule, a directive for the modules whose path matches `target`:
+    In a schedule it is a directive for the modules whose path matches `target`:
 
     ```mlir
     dist.sync "h.*.mlp.c_proj" fwd_post reduce_scatter dim 1 over "tp"
     ```
 
-    In a program (level 1), the same for one value, which is its result:
+    In a program (level 1) it is the same for one value. The result is the value
+    after the communication:
 
     ```mlir
     %y = dist.sync %x fwd_post reduce_scatter dim 1 over "tp" : tensor<2x16x64xf32>
@@ -185,25 +205,26 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     | `all_to_all dim d to e` | sharded over the axes on d | sharded over them on e |
     | `halo dim d low l high h` | sharded over just the axes on d | the same, and a device has the l rows before its block and the h rows after it as well |
 
-    `groups n` says that the dimension that is cut, before or after, is n blocks of
-    which each is cut (fused q|k|v).
+    `groups n` says that the dimension to cut, before or after, is n blocks that
+    are each cut (fused q|k|v).
 
-    A `halo` brings what ops read of the value in windows (convolutions, poolings,
-    attention with a window) here and at once, in place of where each of them stands.
-    It holds as many rows as the widest window needs, or it is an error with both
-    numbers; with more, a remark says so. One that no window reads is an error. What
-    windows read past the ends of the dimension the program says, by its padding;
-    `boundary` repeats it, and is checked.
+    A `halo` brings the rows that ops read in windows (convolutions, poolings,
+    attention with a window) here, in one exchange. Otherwise each op exchanges
+    its own rows. A halo must have as many rows as the widest window needs; else
+    it is an error that names both numbers. If it has more, a remark says so. It
+    is an error if no window reads the value. The program's padding says what
+    windows read past the ends of the dimension. `boundary` repeats that, and is
+    checked against it.
 
     ```mlir
     dist.sync "layer1.0.conv2" fwd_pre halo dim 2 low 1 high 1 boundary zero over "sp"
     ```
 
-    In the place of an operation, a schedule may name a function that communicates,
-    which stands beside the schedule and is written as a program of level 3: one
-    argument and one result of local types, each with its placement, and explicit
-    collectives. `backward` names the one that takes the result's gradient and gives
-    the argument's, which is recorded for differentiation.
+    Instead of an operation, a schedule may name a function that communicates. The
+    function stands beside the schedule and is a program of level 3. It has one
+    argument and one result of local types, each with its placement, and uses
+    explicit collectives. `backward` names the function that maps the result's
+    gradient to the argument's; it is recorded for differentiation.
 
     ```mlir
     func.func private @sum_halves(
@@ -214,32 +235,35 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     dist.sync "h.*.mlp.c_proj" fwd_post @sum_halves backward @copy
     ```
 
-    The value must be placed as the argument is, and in a program it becomes a
-    `dist.manual_reshard`. That the function computes nothing else is for
-    `dist-run --verify` to tell.
+    The value must have the placement of the function's argument. In a program the
+    directive becomes a `dist.manual_reshard`. Only `dist-run --verify` can tell
+    whether the function returns the same value.
 
-    `fwd_pre` communicates what a module takes, `fwd_post` what it gives. `bwd_post`
-    speaks of the gradient of what the module takes, after its backward: it is
-    recorded, for differentiation; a forward program is the same without it.
+    `fwd_pre` communicates the inputs of a module, `fwd_post` its outputs.
+    `bwd_post` applies to the gradients of the module's inputs, after its
+    backward. It is recorded for differentiation, and changes nothing in a forward
+    program.
 
-    A sync that the placements contradict is an error.
+    A sync that contradicts the placements is an error.
 
     Constraints:
-    - (C1) in a schedule a target and no operand; elsewhere the reverse.
-    - (C2) `all_reduce` has no dimension, the others have one, in range.
+    - (C1) in a schedule there is a target and no operand; elsewhere an operand
+      and no target.
+    - (C2) `all_reduce` has no dimension; the others have one, in range.
     - (C3) `all_to_all` has a second dimension that differs from the first.
-    - (C4) at least one axis, all of them in the mesh, none twice.
-    - (C5) in a schedule no mesh and no cause; elsewhere not `optional` and no
-      `expect`.
+    - (C4) there is at least one axis; all axes are in the mesh, and none occurs
+      twice.
+    - (C5) in a schedule there is no mesh and no cause; elsewhere it is not
+      `optional` and has no `expect`.
     - (C6) `expect` is at least 1, and not `optional`.
-    - (C7) `groups` is at least 1, and `all_reduce` has none.
-    - (C8) a function only in a schedule, with no dimensions, axes or groups, and not
-      `bwd_post`; only it has a `backward`.
-    - (C9) `halo` has `low` and `high`, at least 0 and at most 2^40, of which one is
-      not 0, and no `groups`, is not `bwd_post`, and its boundary is not `periodic`,
-      since no op reads around the ends; others have none of these.
+    - (C7) `groups` is at least 1, and `all_reduce` has no groups.
+    - (C8) only a sync in a schedule has a function; it has no dimensions, axes or
+      groups, and is not `bwd_post`. Only it has a `backward`.
+    - (C9) `halo` has `low` and `high`, at least 0 and at most 2^40, not both 0.
+      It has no `groups`, and is not `bwd_post`. Its boundary is not `periodic`,
+      since no op reads around the ends. Other operations lack these attributes.
 
-    `cause` says which directive of a schedule put it into the program.
+    `cause` says which directive of a schedule put the sync into the program.
   }];
   let arguments = (ins Optional<AnyRankedTensor>:$operand,
                        OptionalAttr<StrAttr>:$target,
@@ -260,23 +284,28 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
 }
 
 def Dist_ReplaceOp : Dist_Op<"replace", [HasParent<"ScheduleOp">]> {
-  let summary = "Directive: a function's ops in the place of a module's";
+  let summary = "Directive: replaces the ops of a module by a function's";
   let description = [{
-    Each module whose path matches `target` is replaced by the body of a function of
-    level 0 that stands beside the schedule. Its arguments are what the module reads
-    that comes from elsewhere, parameters among them, in order of first use; constants
-    and what is made of them alone are not, the function has its own. Its results are
-    what others read of the module, in program order. Types are equal, or it is an
-    error that shows both signatures. The new ops belong to the module; one that has a
-    `dist.scope` belongs to the module of that name within it. Modules are replaced
-    before any other directive is applied.
+    Each module whose path matches `target` is replaced by the body of a function
+    of level 0 that stands beside the schedule.
+
+    - The function's arguments are what the module reads from outside, in order of
+      first use, parameters included. Constants, and values computed only from
+      constants, are not arguments: the function has its own.
+    - The function's results are the values of the module that others read, in
+      program order.
+    - Types must be equal. Otherwise an error shows both signatures.
+
+    The new ops belong to the module. An op with a `dist.scope` belongs to the
+    submodule of that name. Modules are replaced before any other directive is
+    applied.
 
     ```mlir
     dist.replace "h.*.mlp" with @fast_mlp expect 12
     ```
 
-    That the function computes the same is for `dist-run --verify` to tell, which
-    compares with the program as it was.
+    `dist-run --verify` checks that the function computes the same: it compares
+    with the original program.
 
     Constraint: `expect` is at least 1, and not `optional`.
   }];
@@ -287,14 +316,14 @@ def Dist_ReplaceOp : Dist_Op<"replace", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_DecomposeOp : Dist_Op<"decompose", [HasParent<"ScheduleOp">]> {
-  let summary = "Directive: a linear layer is a matmul and a bias";
+  let summary = "Directive: splits a linear layer into a matmul and a bias";
   let description = [{
-    In each linear layer in the modules that `target` matches, the contraction with
-    the weight becomes a module `matmul` of its own, and what follows it in the layer
-    (the addition of the bias) a module `bias`. A bias that the contraction
-    accumulates onto is added after it instead. Directives can then name either, so
-    that a sync stands between them. Layers are taken apart before any directive but
-    `dist.replace` is applied.
+    This applies to each linear layer in the modules that `target` matches. The
+    contraction with the weight becomes a module `matmul` of its own. What follows
+    it in the layer, the addition of the bias, becomes a module `bias`. If the
+    contraction accumulates onto the bias, the bias is added after it instead.
+    Directives can then name either module, so that a sync can stand between the
+    two. Layers are split before any directive except `dist.replace` is applied.
 
     ```mlir
     dist.decompose "h.*.mlp.c_proj"
@@ -310,13 +339,14 @@ def Dist_DecomposeOp : Dist_Op<"decompose", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_FuseOp : Dist_Op<"fuse", [HasParent<"ScheduleOp">]> {
-  let summary = "Directive: linear layers that read one input are one contraction";
+  let summary = "Directive: one contraction for linear layers that read one input";
   let description = [{
-    The linear layers in the modules that `target` matches, those of one parent module
-    that read the same tensor together, are computed by one contraction on each device:
-    its weight is what the device has of their weights, one after the other in the
-    output features (q, k and v; gate and up), and each layer's result is a slice of
-    what it makes. Weights are joined when they are loaded, not in every step.
+    Of the linear layers in the modules that `target` matches, those of one parent
+    module that read the same tensor become one contraction on each device.
+    Examples: q, k and v; gate and up. Its weight is the device's parts of the
+    layers' weights, concatenated in the output features. Each layer's result is a
+    slice of the contraction's. Weights are joined when they are loaded, not in
+    every step.
 
     ```mlir
     dist.shard "model.layers.*.self_attn" heads over "tp"
@@ -324,11 +354,12 @@ def Dist_FuseOp : Dist_Op<"fuse", [HasParent<"ScheduleOp">]> {
     dist.fuse "model.layers.*.mlp.{gate,up}_proj"
     ```
 
-    Layers keep their names, and so do parameters in files and gradients: they are
-    placed one by one, however many heads each has, and become one on each device
-    (`--dist-fuse-contractions`). A layer that shares its input with none of the others
-    is an error here; one that placement gives another input, or a weight that is not
-    as it was loaded (gathered before each use), there.
+    Layers keep their names, and so do parameters in files and gradients. Layers
+    are placed one by one, whatever number of heads each has.
+    `--dist-fuse-contractions` makes them one on each device. A layer that shares
+    its input with no other is an error here. That pass reports as errors the
+    layers that placement gave another input, and weights that are not as they
+    were loaded (gathered before each use).
 
     Constraint: `expect` is at least 1, and not `optional`.
   }];
@@ -339,18 +370,18 @@ def Dist_FuseOp : Dist_Op<"fuse", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_AnnotateOp : Dist_Op<"annotate", [HasParent<"ScheduleOp">]> {
-  let summary = "Directive: gives the ops of modules attributes";
+  let summary = "Directive: sets attributes on the ops of modules";
   let description = [{
-    Sets attributes on all ops of the modules whose path matches `target`, for
-    passes to come: a dialect of yours, or a pipeline of another tool.
+    It sets attributes on all ops of the modules whose path matches `target`, for
+    later passes: those of your own dialect, or of another tool's pipeline.
 
     ```mlir
     dist.annotate "h.*.mlp" {my.precision = "bf16", my.profile}
     ```
 
     Constraints:
-    - (C1) at least one attribute; their names have the prefix of a dialect that is
-      not `dist`.
+    - (C1) there is at least one attribute; their names have the prefix of a
+      dialect that is not `dist`.
     - (C2) `expect` is at least 1, and not `optional`.
   }];
   let arguments = (ins StrAttr:$target, DictionaryAttr:$annotations,
@@ -360,11 +391,12 @@ def Dist_AnnotateOp : Dist_Op<"annotate", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_CheckpointOp : Dist_Op<"checkpoint", [HasParent<"ScheduleOp">]> {
-  let summary = "Directive: what modules compute is computed again for backward";
+  let summary = "Directive: backward recomputes what modules compute";
   let description = [{
-    Of a module that `target` matches only the inputs are kept for the backward
-    pass (Chen et al. 2016). It is recorded on the module's ops (`dist.checkpoint`,
-    the module's path) for differentiation, and changes nothing of the forward pass.
+    For the backward pass, only the inputs of a module that `target` matches are
+    kept (Chen et al. 2016). The directive is recorded on the module's ops
+    (`dist.checkpoint`, the module's path) for differentiation. It changes nothing
+    in the forward pass.
 
     ```mlir
     dist.checkpoint "h.*" expect 12
@@ -379,29 +411,33 @@ def Dist_CheckpointOp : Dist_Op<"checkpoint", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_RingOp : Dist_Op<"ring", [HasParent<"ScheduleOp">]> {
-  let summary = "Directive: keys and values go round the devices";
+  let summary = "Directive: ring attention: keys and values circulate among devices";
   let description = [{
-    Where modules that `target` matches attend to a sequence that is sharded over
-    `axes`, keys and values are not gathered: each device computes with its own block,
-    passes it on to the next one and gets that of the one before, p - 1 times, and what
-    its queries have seen of each block is put together (ring attention, Liu et al.
-    2023, "Ring Attention with Blockwise Transformers"). As many bytes are sent as by
-    gathering; no device ever has more than two blocks, and each block can travel while
-    the one before is computed with. Blocks of which a mask that hangs on places alone
-    leaves a device's queries nothing are passed on only.
+    It applies to modules that `target` matches and that attend to a sequence that
+    is sharded over `axes`. Keys and values are then not gathered (ring attention,
+    Liu et al. 2023, "Ring Attention with Blockwise Transformers"). Each device
+    computes with its own block, passes the block to the next device and gets the
+    block of the device before, p - 1 times. The results of the blocks are
+    combined.
+
+    As many bytes are sent as by gathering. But no device ever has more than two
+    blocks, and each block can travel while the one before is computed with. Some
+    blocks are only passed on: those that contribute nothing to a device's
+    queries, because of a mask that depends only on positions.
 
     ```mlir
     dist.ring "model.layers.*.self_attn" over "cp"
     dist.ring "model.layers.*.self_attn" over "cp" zigzag
     ```
 
-    A causal mask leaves the first device's queries one block and the last one's all. With
-    `zigzag` devices at the same distance from both ends, r and p - 1 - r, exchange half a
-    block of queries, and what these have seen goes back: each device then computes with
-    as many keys as any other (the order of Llama 3 and of zigzag ring attention, by
-    which block i of 2p is with block 2p - 1 - i; here keys and values stay where they
-    are). It is done where the busiest device has less to do then, by what the masks leave;
-    elsewhere a remark says that it is not. Blocks of one query are an error.
+    With a causal mask, the first device's queries see one block and the last
+    one's see all. `zigzag` balances the work. Devices r and p - 1 - r exchange
+    half a block of queries, and the results for these are sent back. Each device
+    then computes with as many keys as any other. (Llama 3 and zigzag ring
+    attention have the same order: block i of 2p is with block 2p - 1 - i. Here
+    keys and values stay where they are.) It is done if the masks leave the
+    busiest device less work that way. Otherwise a remark says that it is not
+    done. Blocks of one query are an error.
 
     Constraints: those of axes in directives; `expect` is at least 1, and not
     `optional`. A module without such attention is an error.
@@ -413,22 +449,24 @@ def Dist_RingOp : Dist_Op<"ring", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_GraphHaloOp : Dist_Op<"graph_halo", [HasParent<"ScheduleOp">]> {
-  let summary = "Directive: only the rows that indices name are exchanged";
+  let summary = "Directive: exchanges only the rows that indices name";
   let description = [{
-    Where modules that `target` matches look up rows of what is sharded over `axes`,
-    by indices that are sharded over them as well, the rows are not all gathered:
-    each device gets those that its indices name. Where they add rows up by index, sums
-    are not made of all rows, but sent to the devices that have them. So a graph
-    whose nodes are cut into parts, and whose edges lie with one of their nodes,
-    sends the nodes at cut edges, and no others: the halo of a part.
+    It applies to modules that `target` matches and that look up rows of a tensor
+    that is sharded over `axes`, by indices that are sharded over these axes too.
+    The rows are then not gathered: each device gets only those that its indices
+    name. Where modules add up rows by index, sums are sent to the devices that
+    own the rows.
+
+    Example: the nodes of a graph are cut into parts, and each edge is with one of
+    its nodes. Then only the nodes at cut edges are sent: the halo of a part.
 
     ```mlir
     dist.shard input "x" [{"gp"}, {} ]
     dist.shard input "edges" [{}, {"gp"} ]
     dist.graph_halo "layers.*" over "gp"
     ```
-    How many these are only the indices tell, when the program runs; it is never
-    more than gathering would send.
+    The number of rows depends on the indices, so it is known only when the
+    program runs. It is never more than gathering would send.
 
     Constraints: those of axes in directives; `expect` is at least 1, and not
     `optional`. A module without such a lookup is an error.
@@ -440,20 +478,20 @@ def Dist_GraphHaloOp : Dist_Op<"graph_halo", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_IncludeOp : Dist_Op<"include", [HasParent<"ScheduleOp">]> {
-  let summary = "In a schedule: the directives of another one";
+  let summary = "In a schedule: includes the directives of another schedule";
   let description = [{
-    The directives of the schedule in `file`, a path from the including file's
-    folder on; where it has several, `schedule` says which. Its own mesh does not
-    matter: its axes are those of the including schedule's mesh, under the names that
-    `axes` gives them. In its targets `$(name)` stands for the text that `where`
-    gives, which must all be used.
+    `file` is a path relative to the folder of the including file. If it has
+    several schedules, `schedule` says which one is meant. The included schedule's
+    own mesh is ignored. Its axes are those of the including schedule's mesh;
+    `axes` maps the names. In its targets, `$(name)` stands for the text that
+    `where` gives. All entries of `where` must be used.
 
     ```mlir
     dist.include "blocks.mlir" @tp axes {"tp" = "model"} where {layers = "{0..11}"}
     // where blocks.mlir has dist.shard "h.$(layers).mlp.c_fc" column over "tp"
     ```
 
-    It may include others itself, but not a file that includes it.
+    An included file may include others, but not a file that includes it.
   }];
   let arguments = (ins StrAttr:$file, OptionalAttr<FlatSymbolRefAttr>:$schedule,
                        OptionalAttr<DictionaryAttr>:$axes,
@@ -469,10 +507,10 @@ def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
     Pure, SameOperandsAndResultType]> {
   let summary = "The value is placed like this";
   let description = [{
-    An annotation of a value inside a function. Open dimensions (`?`) leave
-    propagation free to shard them further, but not over the axes after `whole`:
-    keys of fewer heads than devices are computed whole by each, though the
-    sequence is shared out over the same devices elsewhere.
+    An annotation of a value inside a function. Propagation may shard open
+    dimensions (`?`) further, but not over the axes after `whole`. Example: there
+    are fewer heads of keys than devices. Then each device computes all of the
+    keys, although the sequence is sharded over the same devices elsewhere.
 
     ```mlir
     %1 = dist.sharding_constraint %0 <@m, [{?}, {"tp"} ]> : tensor<8x16xf32>
@@ -481,7 +519,7 @@ def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
 
     Constraints:
     - (C1) the sharding fits the tensor and its mesh (see `#dist.sharding`).
-    - (C2) the axes after `whole` are some of the mesh, each once.
+    - (C2) the axes after `whole` are axes of the mesh, and none occurs twice.
   }];
   let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$sharding,
                        OptionalAttr<StrAttr>:$cause,
@@ -496,8 +534,9 @@ def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
 def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType]> {
   let summary = "The same value, placed differently";
   let description = [{
-    Becomes the cheapest sequence of collectives that takes the placement `source`
-    to the placement `sharding`. `cause` says whose wish it was.
+    Becomes the cheapest sequence of collectives that leads from the placement
+    `source` to the placement `sharding`. `cause` names the directive or op that
+    needs it.
 
     ```mlir
     %1 = dist.reshard %0 <@m, [{}, {} ], partial = sum {"tp"}>
@@ -519,13 +558,14 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType]> {
 
 def Dist_ManualReshardOp : Dist_Op<"manual_reshard", [
     RecursiveMemoryEffects, IsolatedFromAbove, SameOperandsAndResultType]> {
-  let summary = "The same value, placed differently by code of your own";
+  let summary = "The same value, placed differently by your own code";
   let description = [{
-    What a `dist.sync` by a function becomes. Its region is what one device does: it
-    is given the device's part of the operand, placed as `source`, and yields the
-    device's part of the result, placed as `sharding`. `--dist-partition` puts its ops
-    in its place. A second region, after `backward`, is given a part of the result's
-    gradient and yields one of the operand's; it is kept for differentiation.
+    A `dist.sync` by a function becomes this op. Its region is the code of one
+    device. The argument is the device's part of the operand, placed as `source`.
+    It yields the device's part of the result, placed as `sharding`.
+    `--dist-partition` inlines its ops. The second region, after `backward`, takes
+    a part of the result's gradient and yields a part of the operand's. It is kept
+    for differentiation.
 
     ```mlir
     %1 = dist.manual_reshard %0 <@m, [{}, {} ], partial = sum {"tp"}>
@@ -538,10 +578,11 @@ def Dist_ManualReshardOp : Dist_Op<"manual_reshard", [
 
     Constraints:
     - (C1) both placements are on the same mesh and fit the tensor.
-    - (C2) a region has one block with one argument, and yields one tensor, of the
-      element type of the operand; `backward` takes what the first region yields and
-      yields what it takes.
-    - (C3) an operand is not pending over other axes than `source` says.
+    - (C2) a region has one block with one argument, and yields one tensor with
+      the element type of the operand. `backward` takes the type that the first
+      region yields, and yields the type that it takes.
+    - (C3) the operand has no reduction pending over axes that `source` does not
+      name.
   }];
   let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$source,
                        Dist_ShardingAttr:$sharding,
@@ -557,7 +598,7 @@ def Dist_ManualReshardOp : Dist_Op<"manual_reshard", [
 
 def Dist_YieldOp : Dist_Op<"yield", [
     Pure, Terminator, HasParent<"ManualReshardOp">]> {
-  let summary = "What a region of dist.manual_reshard makes";
+  let summary = "Ends a region of dist.manual_reshard";
   let description = [{
     ```mlir
     dist.yield %2 : tensor<8x16xf32>

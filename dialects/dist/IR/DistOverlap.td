@@ -1,6 +1,7 @@
 //===- DistOverlap.td - Communication beside computation ---*- tablegen -*-===//
 //
-// What schedules say of it, and what keeps its order from changing results.
+// The directive that controls it, and an op that keeps a new order from changing
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +14,21 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Dist_OverlapOp : Dist_Op<"overlap", [HasParent<"ScheduleOp">]> {
   let summary = "Directive: whether modules' collectives run beside computation";
   let description = [{
-    With `never`, collectives that are there for the modules that `target` matches
-    are done where they stand. With `always`, they start as soon as their operand is
-    there wherever something can be computed beside them, also where the machine's
-    model foresees no gain. With `chunks` they are done in so many parts, each with
-    that part of the products that make what is sent, or read what comes, so that one
-    part travels while another is computed: parts of a dimension that the collective
-    leaves as it is, the batch, say. With `ring` an all_gather passes devices' blocks
-    around (Wang et al., 2023), and what reads them computes each as it is there, its
-    own first; of a reduce_scatter the sums of blocks go around, and each device adds
-    its part, its own block last: the order of a sum is that of the ring, which from
-    three devices on may change bits. For all others `--dist-schedule-overlap`
-    decides.
+    It applies to the collectives of the modules that `target` matches:
+
+    - `never`: they stay where they are.
+    - `always`: they start as soon as their operand is available, if anything can
+      be computed beside them. The estimate need not predict a gain.
+    - `chunks n`: they are cut into n parts along a dimension that they leave as
+      it is, such as the batch. So are the products that compute what is sent, or
+      that read what is received. One part then travels while another is computed.
+    - `ring`: an all_gather passes the devices' blocks around (Wang et al., 2023).
+      Its readers compute with each block when it arrives, with their own first.
+      For a reduce_scatter the sums of blocks go around, and each device adds its
+      part, its own block last. Sums are then added in the order of the ring, so
+      from three devices on bits may change.
+
+    `--dist-schedule-overlap` decides for all other collectives.
 
     ```mlir
     dist.overlap "h.0" never
@@ -43,12 +47,11 @@ def Dist_OverlapOp : Dist_Op<"overlap", [HasParent<"ScheduleOp">]> {
 }
 
 def Dist_FenceOp : Dist_Op<"fence", [MemoryEffects<[MemWrite]>]> {
-  let summary = "What is before and what is after it are not one kernel";
+  let summary = "Ops before and after it are never fused into one kernel";
   let description = [{
-    Where ops are put into another order, so that communication runs beside them,
-    fences keep those apart that were not neighbours before. Kernels are made of
-    neighbours, and what is rounded how depends on the kernel: so the order
-    changes no bit.
+    Overlap reorders ops, so ops may become neighbours that were not neighbours
+    before. Kernels are made of neighbours, and rounding depends on the kernel. A
+    fence keeps new neighbours apart, so that the new order changes no bit.
 
     ```mlir
     %0 = linalg.exp ins(%a : …) outs(%e : …) -> tensor<8x16xf32>

@@ -1,6 +1,6 @@
 //===- DistRandom.td - Random numbers ----------------------*- tablegen -*-===//
 //
-// What a program draws them with, and what schedules say of it.
+// The op that draws random numbers, and the directive that controls it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,29 +14,30 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Dist_RandomWordsOp : Dist_Op<"random_words", [
     Pure, AttrSizedOperandSegments]> {
-  let summary = "Four random words of an element, keyed by its place";
+  let summary = "Four random words of an element, keyed by its position";
   let description = [{
-    In the body of a linalg op: four words of 32 bits, each an i64, that hang on
-    nothing but what they are keyed by. They are what Philox4x32-10 (Salmon et al.
-    2011) makes of a counter of four words: the low and the high half of the
-    element's row-major number in the tensor whose sizes stand after `of`, the
-    number of the operator, and the low half of the step; and of a key of two: the
-    halves of the seed. So each device, and each pass that computes an element
-    again, draws the same.
+    It stands in the body of a linalg op. Its results are four words of 32 bits,
+    each an i64. They depend only on the operands and attributes, so each device,
+    and each pass that recomputes an element, draws the same words.
+
+    The generator is Philox4x32-10 (Salmon et al. 2011). Its counter has four
+    words. Two are the low and the high half of the element's row-major number, in
+    a tensor of the sizes after `of`. The others are the number of the operator and
+    the low half of the step. Its key is the two halves of the seed.
 
     ```mlir
     %words:4 = dist.random_words %seed, %step operator 0 at (%i, %j) of [4, 6]
     ```
 
-    With `streams over` axes (see `dist.random_streams`) a device draws from a
-    stream of its own along them: `at` becomes the place in the device's part, `of`
-    the part's sizes, and after `stream` stands which device of the axes it is.
-    One more than that is added to the high half of the seed.
+    With `streams over` axes (see `dist.random_streams`), a device draws from its
+    own stream along these axes. `at` becomes the position in the device's part,
+    and `of` the sizes of the part. `stream` is the device's index on the axes.
+    That index plus one is added to the high half of the seed.
 
     Constraints:
     - (C1) `at` has an entry for each size.
-    - (C2) `streams` has at least one axis, none twice, and no `stream` beside it;
-      only it has `by`, the location of the directive.
+    - (C2) `streams` has at least one axis, none twice, and no `stream` beside it.
+      Only it has `by`, the location of the directive.
   }];
   let arguments = (ins I64:$seed, I64:$step,
                        I64Attr:$number, Variadic<Index>:$indices,
@@ -57,21 +58,21 @@ def Dist_RandomWordsOp : Dist_Op<"random_words", [
 def Dist_RandomStreamsOp : Dist_Op<"random_streams", [HasParent<"ScheduleOp">]> {
   let summary = "Directive: devices draw random numbers from streams of their own";
   let description = [{
-    Where modules that `target` matches draw random numbers (dropout), each device
-    along `axes` does so from a stream of its own, keyed by its place among them and
-    by the element's number in its part (as with the random states that Megatron-LM
-    keeps for tensor parallelism), in place of the element's number in the whole
-    tensor.
+    It applies to modules that `target` matches and that draw random numbers
+    (dropout). Each device along `axes` then draws from a stream of its own, as
+    with the random states that Megatron-LM keeps for tensor parallelism. The key
+    is the device's index on the axes and the element's number in the device's
+    part. Without the directive it is the element's number in the whole tensor.
 
     ```mlir
     dist.random_streams "h.*.attn.dropout" over "tp"
     ```
 
-    The numbers then hang on the mesh and on how tensors are shared out: another
-    mesh is another program. Along axes that are not named they do not. What draws
-    them has to be shared out over all of the axes: devices that have the same
-    elements would draw different numbers for them, and that is an error. Backward,
-    and what is computed again, draws what forward drew.
+    The numbers then depend on the mesh and on the sharding along these axes:
+    another mesh gives other numbers. The values that draw them must be sharded
+    over all of the axes. Otherwise devices with the same elements would draw
+    different numbers, and that is an error. Backward and recomputation draw the
+    numbers that forward drew.
 
     Constraints: those of axes in directives; `expect` is at least 1, and not
     `optional`. A module that draws no random numbers is an error.

@@ -51,3 +51,12 @@ LogicalResult mlir::dist::eraseArguments(FunctionOpInterface function,
   });
   return function.eraseArguments(erased);
 }
+
+bool mlir::dist::isArgumentWith(Value value, StringRef attribute) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || !argument.getOwner()->isEntryBlock())
+    return false;
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function && function.getArgAttr(argument.getArgNumber(), attribute);
+}

@@ -1,7 +1,8 @@
 //===- FunctionAttrs.h - Attributes of all arguments or results -*- C++ -*-===//
 //
-// MLIR keeps those of all arguments in one list, which is made anew for each
-// change: changes come together, or they are quadratic in time and memory.
+// MLIR keeps these of all arguments in one list, and each change makes a new
+// list. So changes are made all at once; otherwise they take quadratic time and
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +23,11 @@ void updateResultAttrs(
     FunctionOpInterface function,
     function_ref<void(unsigned number, NamedAttrList &)> update);
 
-/// Erases arguments; `dist.updates` of results still says which these update.
-/// None of them may be one that is updated.
+/// Whether a value is an argument of a function that has such an attribute.
+bool isArgumentWith(Value value, StringRef attribute);
+
+/// Erases arguments, and renumbers `dist.updates` of results. No result may
+/// update an erased argument.
 LogicalResult eraseArguments(FunctionOpInterface function,
                              const llvm::BitVector &erased);
 

@@ -1,4 +1,4 @@
-//===- Gradients.h - Ops that gradients are made of -------------*- C++ -*-===//
+//===- Gradients.h - Ops of backward passes ---------------------*- C++ -*-===//
 
 #ifndef DIST_DIALECTS_DIST_IR_GRADIENTS_H
 #define DIST_DIALECTS_DIST_IR_GRADIENTS_H
@@ -10,14 +10,14 @@
 
 namespace mlir::dist {
 
-/// On an op: it computes gradients, or what is made of them. Placed after what
-/// is not, which it does not move.
+/// On an op: it computes gradients, or reads them. It is placed after all other
+/// ops, and does not change their placement.
 inline constexpr llvm::StringLiteral kBackwardAttr = "dist.backward";
-/// On an op of backward: it computes again what forward has computed.
+/// On an op of backward: it recomputes a value of forward.
 inline constexpr llvm::StringLiteral kRecomputedAttr = "dist.recomputed";
 
-/// Takes all optimization barriers out of what is within `op`: for passes after
-/// which no two ops are made one.
+/// Removes all optimization barriers in `op`. For passes after which no equal
+/// ops are merged.
 void eraseBarriers(Operation *op);
 
 } // namespace mlir::dist

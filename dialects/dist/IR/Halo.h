@@ -1,4 +1,4 @@
-//===- Halo.h - What halos may be, and what they send -----------*- C++ -*-===//
+//===- Halo.h - Checks and costs of halos -----------------------*- C++ -*-===//
 
 #ifndef DIST_DIALECTS_DIST_IR_HALO_H
 #define DIST_DIALECTS_DIST_IR_HALO_H
@@ -7,25 +7,25 @@
 
 namespace mlir::dist {
 
-/// On a mesh, until these are made: modules in which only the rows that indices
-/// name are exchanged (dist.graph_halo), by their paths: {axes = [...], by =
+/// On a mesh, until these are made: modules that exchange only the rows that
+/// indices name (dist.graph_halo), by their paths: {axes = [...], by =
 /// loc(...)}.
 inline constexpr llvm::StringLiteral kGraphHalosAttr = "dist.graph_halos";
 
-/// Rows that the busiest of a line of `devices` sends, each of which has `rows`
-/// and wants the `low` before and the `high` after its own, whichever devices
-/// have them.
+/// Rows that the busiest device sends, in a line of `devices` with `rows` rows
+/// each. Each device needs the `low` rows before and the `high` rows after its
+/// own, from whichever devices own them.
 int64_t getHaloRowsSent(int64_t rows, int64_t devices, int64_t low,
                         int64_t high);
 
-/// The same where the line is a ring: rows of other devices, each once.
+/// The same for a ring; each device needs a row of another device at most once.
 int64_t getRingRowsSent(int64_t rows, int64_t devices, int64_t low,
                         int64_t high);
 
 /// Checks the rows of a halo; fails after an error at `op`.
 LogicalResult verifyHaloRows(Operation *op, int64_t low, int64_t high);
 
-/// Checks that a constant, where the boundary has one, is an element of a
+/// Checks that the constant of a boundary, if any, has the element type of a
 /// tensor of this type.
 LogicalResult verifyBoundary(Operation *op, BoundaryAttr boundary,
                              RankedTensorType type);

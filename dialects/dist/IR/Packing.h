@@ -1,10 +1,10 @@
-//===- Packing.h - What is copied beside what is sent -----------*- C++ -*-===//
+//===- Packing.h - Copies that communication needs --------------*- C++ -*-===//
 //
-// Ops that are there for the sake of how tensors are cut, and marked so.
+// Ops that are there because of how tensors are cut, and marks for them.
 //
 // NCCL and MPI cut and join tensors in their leading dimension: there a block
-// is one piece of memory. In any other dimension blocks are copied together
-// before they are sent, or apart after they came.
+// is one piece of memory. In any other dimension, blocks are packed before they
+// are sent, and unpacked after they are received.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +15,20 @@
 
 namespace mlir::dist {
 
-/// On a linalg.transpose: the collective ("all_gather") for whose sake it is
-/// there.
+/// On a linalg.transpose: the collective ("all_gather") that it exists for.
 inline constexpr llvm::StringLiteral kPacksAttr = "dist.packs";
 
-/// On a linalg.generic that partitioning wrote: it puts a number where its
-/// operand has padding, and else is the operand.
+/// On a linalg.generic that partitioning wrote: it copies its operand, but
+/// replaces padding by a number.
 inline constexpr llvm::StringLiteral kPaddingAttr = "dist.padding";
 
 /// The order in which a tensor's dimensions are stored, outermost first.
 using DimOrder = SmallVector<int64_t, 4>;
 
 /// Bytes that a device copies because `collective` does not cut or join the
-/// leading dimension, or one that has only dimensions of one element before it.
-/// `operand` and `result` are the orders in which the two are stored; empty
-/// means as their types say.
+/// leading dimension. (Leading means that only dimensions of one element come
+/// before it.) `operand` and `result` are the orders in which the two are
+/// stored; empty means the order of the type.
 int64_t getPackedBytes(Operation *collective, ArrayRef<int64_t> operand = {},
                        ArrayRef<int64_t> result = {});
 

@@ -1,7 +1,7 @@
-//===- Program.h - What a whole module says ---------------------*- C++ -*-===//
+//===- Program.h - Properties of a whole module -----------------*- C++ -*-===//
 //
-// Its level, its entry function, its mesh, and the places of its ops as text:
-// the definitions that all passes and tools share (docs/conventions.md).
+// Its level, its entry function, its mesh, and the positions of its ops as
+// text: definitions that all passes and tools share (docs/internals/levels.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,35 +14,36 @@
 
 namespace mlir::dist {
 
-/// The level of a module, as docs/conventions.md tells them apart: 0 the model,
-/// 1 with annotations, 2 placed, 3 the program of one device.
+/// The level of a module, as in docs/internals/levels.md: 0 the model, 1 with
+/// annotations, 2 placed, 3 the program of one device.
 int getLevel(ModuleOp module);
 
 /// The functions that a directive of a schedule names.
 SmallVector<FlatSymbolRefAttr, 2> getFunctionNames(Operation *directive);
-/// Those of `module` that directives of its schedules name: they are no part of
-/// the program.
+/// The functions of `module` that directives of its schedules name. They are
+/// not part of the program.
 SmallVector<FunctionOpInterface> getScheduleFunctions(ModuleOp module);
 
-/// The entry function (see getEntryFunction), or an error at the functions in
-/// question where there is none or where several are public.
+/// The entry function (see getEntryFunction). It is an error, at the functions
+/// in question, if there is no such function or if several are public.
 FailureOr<FunctionOpInterface> findEntryFunction(ModuleOp module);
 
-/// The mesh that a program is placed on: the only one that its shardings,
-/// constraints and collectives name, or, where they name none, the only one
-/// that the module defines. Null where there is none; an error where the
-/// program uses several.
+/// The mesh that a program is placed on: the only mesh that its shardings,
+/// constraints and collectives name. If they name no mesh: the only one that
+/// the module defines. Null if there is no mesh; an error if the program uses
+/// several.
 FailureOr<MeshOp> findProgramMesh(ModuleOp module);
 
-/// "file:line" of the first file position in `location`; "" where it has none.
+/// "file:line" of the first file position in `location`; "" if it has no file
+/// position.
 std::string describeFileLine(Location location);
 
-/// "file:line:column", with the name of the model's node before it where there
-/// is one: `/h.0/MatMul (gpt2.onnx:12:1)`.
+/// "file:line:column", after the name of the model's node, if it has one:
+/// `/h.0/MatMul (gpt2.onnx:12:1)`.
 std::string describeLocation(Location location);
 
-/// What is said of an index of `what` that is not within `sizes`; one that is
-/// not known is written `?`.
+/// The message for an index of `what` that is not within `sizes`; an unknown
+/// size is written `?`.
 std::string describeOutOfRange(StringRef what, ArrayRef<int64_t> sizes);
 
 } // namespace mlir::dist

@@ -12,10 +12,10 @@
 
 namespace mlir::dist {
 
-/// On a mesh, once devices have their parts: an array with an entry for each
-/// operator that draws from streams, {axes = […], number = 3, sharding =
-/// #dist.sharding<…>, sizes = array<…>}. Streams are numbered by what
-/// placement made of the tensor that the operator draws, along the axes.
+/// On a mesh, after partitioning: an array with an entry for each operator that
+/// draws from streams, {axes = […], number = 3, sharding = #dist.sharding<…>,
+/// sizes = array<…>}. Streams are numbered by the placement, along the axes, of
+/// the tensor that the operator draws.
 inline constexpr llvm::StringLiteral kRandomStreamsAttr = "dist.random_streams";
 
 /// The entry of one operator.

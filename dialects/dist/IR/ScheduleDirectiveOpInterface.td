@@ -13,22 +13,22 @@ def Dist_ScheduleDirectiveOpInterface
     : OpInterface<"ScheduleDirectiveOpInterface"> {
   let cppNamespace = "::mlir::dist";
   let description = [{
-    An op that `dist.schedule` may hold. It names what it is about by a pattern,
-    and `--dist-apply-schedule` calls `apply` with what the pattern matches. The
-    dialect promises the interface for its own directives; passes/schedule
-    implements it. A dialect of a user joins by implementing it.
+    An op that `dist.schedule` may hold. It has a pattern, and
+    `--dist-apply-schedule` calls `apply` with the targets that the pattern matches.
+    The dialect promises the interface for its own directives; passes/schedule
+    implements it. A user's dialect can implement it for directives of its own.
   }];
   let methods = [
-    InterfaceMethod<"What the pattern is matched with.",
+    InterfaceMethod<"The kind of names that the pattern is matched with.",
                     "::mlir::dist::TargetKind", "getTargetKind", (ins), "",
                     "return ::mlir::dist::TargetKind::Module;">,
     InterfaceMethod<"A glob, or a regular expression between slashes.",
                     "::llvm::StringRef", "getTargetPattern", (ins), "",
                     "return $_op.getTargetAttr().getValue();">,
-    InterfaceMethod<"Whether it is no error if nothing matches.",
+    InterfaceMethod<"Whether the pattern may match nothing.",
                     "bool", "isOptional", (ins), "",
                     "return $_op.getOptional();">,
-    InterfaceMethod<"How many places it must apply to, where it says so.",
+    InterfaceMethod<"How many places it must apply to, if it has `expect`.",
                     "::std::optional<int64_t>", "getExpected", (ins), "",
                     "return ::std::nullopt;">,
     InterfaceMethod<[{The directive and the line it stands on, for messages and

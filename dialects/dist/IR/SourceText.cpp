@@ -71,7 +71,7 @@ static llvm::Error checkKind(const struct stat &info, bool isStandardInput,
                              uint64_t mostBytes) {
   if (S_ISDIR(info.st_mode))
     return systemError(EISDIR);
-  // What takes the place of a pipe, or is a user who types, ends as well.
+  // Whatever replaces a pipe, or a user who types, ends as well.
   bool isPipe =
       S_ISFIFO(info.st_mode) ||
       (isStandardInput && (S_ISSOCK(info.st_mode) || isatty(STDIN_FILENO)));
@@ -84,8 +84,8 @@ static llvm::Error checkKind(const struct stat &info, bool isStandardInput,
 }
 
 namespace {
-/// Text that grows, in pages: bytecode is read where it lies, aligned. Behind
-/// it are zeros.
+/// Text that grows, in pages: bytecode is read in place, aligned. It is
+/// followed by zeros.
 class Pages : public llvm::MemoryBuffer {
 public:
   explicit Pages(StringRef name) : name(name) {}

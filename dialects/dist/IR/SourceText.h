@@ -1,7 +1,7 @@
-//===- SourceText.h - Text that MLIR's parser may be given ------*- C++ -*-===//
+//===- SourceText.h - Checks of text before it is parsed --------*- C++ -*-===//
 //
-// A device may have no end, and upstream's parser calls itself for what is
-// nested, to any depth: what comes from outside is looked at before.
+// Text from outside is checked before it is parsed. A device file may have no
+// end, and upstream's parser is recursive: nested input may overflow the stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +18,17 @@
 
 namespace mlir::dist {
 
-/// What is in the file or pipe `path`, or in standard input for "-", of at most
-/// `mostBytes`: a copy, which does not change when the file does. A device is
-/// refused before it is opened, a file that is too long before it is read. A
-/// pipe is waited for while there is somebody who may write to it, and 10
-/// seconds for such a one; what it held is kept, for when it is read again.
-/// Errors say what is wrong, without the path.
+/// The contents of the file or pipe `path`, or of standard input for "-", of at
+/// most `mostBytes`. It is a copy, which does not change when the file does. A
+/// device is rejected before it is opened, a file that is too long before it is
+/// read. A pipe is read until all writers have closed it; the first writer is
+/// waited for 10 seconds. The contents of a pipe are kept, in case it is read
+/// again. Errors describe the problem, without the path.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readText(StringRef path, uint64_t mostBytes = uint64_t(1) << 31);
 
-/// Why the parser cannot be given `text`, as "LINE: what is wrong": brackets,
-/// signs or arrows that are nested more than 512 deep. Empty where it can. One
+/// Why the parser must not be given `text`, as "LINE: problem": brackets, signs
+/// or arrows that are nested more than 512 deep. Empty if the text is fine. One
 /// pass over the text.
 std::string findTooDeep(StringRef text);
 

@@ -1,9 +1,9 @@
 //===- Streams.h - Collectives that run beside computation ------*- C++ -*-===//
 //
-// Level 4 says of a collective on which stream it runs (`dist.stream`). Then it
-// starts where it stands, and is waited for just before the first op that uses
-// its result: the order of the ops is the schedule. Lowering writes both as ops
-// (rt.wait). Without the attribute it is done where it stands.
+// At level 4, `dist.stream` gives a collective a stream. It then starts where
+// it stands, and is waited for just before the first op that uses its result:
+// the order of the ops is the schedule. Lowering makes both explicit (rt.wait).
+// Without the attribute, a collective is synchronous.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,21 +20,21 @@ namespace mlir::dist {
 inline constexpr llvm::StringLiteral kStreamAttr = "dist.stream";
 inline constexpr int32_t kMaxStream = 15;
 
-/// On a mesh: what schedules say of the collectives of modules, by the modules'
-/// paths: true where they run beside computation wherever that can be, false
-/// where they never do, {by, chunks} where they do in so many chunks.
+/// On a mesh: the directives about the collectives of modules, by the modules'
+/// paths. true: they run beside computation wherever possible. false: never.
+/// {by, chunks}: in so many chunks.
 inline constexpr llvm::StringLiteral kOverlapAttr = "dist.overlap";
 
-/// The stream of a collective, 0 where nothing is said.
+/// The stream of a collective; 0 if it has no attribute.
 int32_t getStream(Operation *collective);
 
-/// The axes whose groups make the communicator that a collective calls: those
-/// that it is over, and of a permutation, which may leave the groups of these,
-/// all that it names, whole. Null for an op that sends nothing.
+/// The axes whose groups make up the communicator of a collective. These are
+/// its axes. A permutation may leave the groups of its axes; its communicator
+/// has all axes that it names, each whole. Null for an op that sends nothing.
 ArrayAttr getCommAxes(Operation *op);
 
-/// The first op of the value's own block that uses it, also within a region;
-/// null where there is none, or where another block uses it.
+/// The first op of the value's own block that uses it, also within a region.
+/// Null if it has no use, or if another block uses it.
 Operation *findFirstUser(Value value);
 
 LogicalResult verifyStreamAttr(Operation *op, Attribute attr);

@@ -2,6 +2,7 @@
 
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -14,28 +15,6 @@ using namespace mlir::dist;
 bool mlir::dist::isDifferentiable(Type type) {
   return isa<FloatType>(getElementTypeOrSelf(type)) &&
          isa<FloatType, RankedTensorType>(type);
-}
-
-Value mlir::dist::createSum(OpBuilder &b, Location loc, Value left,
-                            Value right) {
-  auto type = dyn_cast<RankedTensorType>(left.getType());
-  if (!type && isa<FloatType>(left.getType()))
-    return arith::AddFOp::create(b, loc, left, right);
-  if (!type)
-    return arith::AddIOp::create(b, loc, left, right);
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, left), type.getElementType());
-  return linalg::GenericOp::create(
-             b, loc, type, ValueRange{left, right}, empty,
-             ArrayRef<AffineMap>{identity, identity, identity}, loops,
-             [](OpBuilder &b, Location loc, ValueRange args) {
-               linalg::YieldOp::create(b, loc,
-                                       createSum(b, loc, args[0], args[1]));
-             })
-      .getResult(0);
 }
 
 Value mlir::dist::createConstantLike(OpBuilder &b, Location loc, Value like,
@@ -89,8 +68,8 @@ void Adjoints::giveBack(OpBuilder &b, Location loc, Value value, Value sum) {
     add(b, loc, value, sum);
 }
 
-/// Slices that lie side by side along one dimension and are whole along the
-/// others, with zeros between them; null where they do not.
+/// The concatenation of slices that are side by side along one dimension and
+/// whole along the others, with zeros between them; null if they are not.
 Value Adjoints::concatenate(OpBuilder &b, RankedTensorType type,
                             MutableArrayRef<Slice> parts) {
   auto getSize = [](const Slice &part, int64_t dim) {

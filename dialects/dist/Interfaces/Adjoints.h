@@ -1,4 +1,4 @@
-//===- Adjoints.h - Cotangents of values, and who makes them ----*- C++ -*-===//
+//===- Adjoints.h - Cotangents of values ------------------------*- C++ -*-===//
 //
 // Reverse mode over the ops of a block (Linnainmaa 1970; Griewank and Walther
 // 2008): from the last op to the first, each op turns the cotangents of its
@@ -23,50 +23,52 @@ bool isDifferentiable(Type type);
 /// The cotangents of the values of a block.
 class Adjoints {
 public:
-  /// A value is active if it depends on what is differentiated with respect to.
+  /// A value is active if it depends on a value that gradients are taken for.
   bool isActive(Value value) const { return active.contains(value); }
   void setActive(Value value) { active.insert(value); }
 
-  /// From now on each contribution follows what it is the cotangent of, so that
-  /// it is placed alike (dist.follow).
+  /// From now on each contribution follows its primal, so that it is placed
+  /// alike (dist.follow).
   void followPrimals() { isFollowing = true; }
 
-  /// The cotangent found so far; null where it is zero.
+  /// The cotangent found so far; null if it is zero.
   Value lookup(Value value) const { return cotangents.lookup(value); }
 
-  /// Adds to the cotangent of `value`, if it is active. `cotangent` is of the
+  /// Adds to the cotangent of `value`, if it is active. `cotangent` has the
   /// type of `value`.
   void add(OpBuilder &builder, Location loc, Value value, Value cotangent);
 
-  /// The same where `cotangent` is that of a slice of `value`, of static sizes:
-  /// the elements from `offsets` on. Slices are put together by `settle`, so
-  /// that those which side by side are all of the value become one tensor.
+  /// The same if `cotangent` is that of a slice of `value`: the elements from
+  /// `offsets` on, of static sizes. `settle` concatenates slices: if slices
+  /// side by side make up the whole value, they become one tensor.
   void addSlice(Location loc, Value value, ArrayRef<int64_t> offsets,
                 Value cotangent);
 
-  /// `value` is active, and what is added to it is added to `sum`, which goes
-  /// around a loop or through a branch: to be written into, not beside.
+  /// `value` is active, and its contributions are added to `sum`. The sum is
+  /// carried around a loop or through a branch, so it is written in place.
   void carry(Value value, Value sum);
 
-  /// Takes what is carried for `value` so far, to be given back by `giveBack`;
-  /// null where nothing is carried.
+  /// Takes the sum that is carried for `value`, to be returned by `giveBack`.
+  /// Null if nothing is carried.
   Value takeCarried(Value value);
 
-  /// What has become of `takeCarried`; where that was null, a contribution.
+  /// Returns the result for `takeCarried`. If that returned null, it is a
+  /// contribution.
   void giveBack(OpBuilder &builder, Location loc, Value value, Value sum);
 
-  /// Makes the cotangent of `value` complete; all its users have been visited.
+  /// Completes the cotangent of `value`, after all its users have been visited.
   void settle(OpBuilder &builder, Value value);
 
   /// Marks what `block` computes from active values, in one sweep.
   void spreadActivity(Block &block);
 
-  /// The adjoints of those of `ops` that have a result with a cotangent, from
-  /// the last to the first. Fails after an error.
+  /// Adds the adjoints of those of `ops` that have a result with a cotangent,
+  /// from the last to the first. Fails after an error.
   LogicalResult reverse(OpBuilder &builder, ArrayRef<Operation *> ops);
 
-  /// For adjoints that need more of their op than it gives: `values` stand for
-  /// its results from now on, and it goes when all adjoints are written.
+  /// For adjoints that need more results of their op than it has: `values`
+  /// replace its results from now on. The op is erased when all adjoints are
+  /// written.
   void replace(Operation *op, ValueRange values);
 
 private:
@@ -88,11 +90,8 @@ private:
 /// Whether an op, or one within its regions, has an operand that matches.
 bool readsAny(Operation *op, function_ref<bool(Value)> matches);
 
-/// The sum of two scalars, or elementwise of two tensors.
-Value createSum(OpBuilder &builder, Location loc, Value left, Value right);
-
-/// A floating-point constant: a scalar, or a tensor of equal elements with the
-/// shape of `like`, which is of that type.
+/// A floating-point constant: a scalar of the type of `like`, or a tensor of
+/// equal elements of that type.
 Value createConstantLike(OpBuilder &builder, Location loc, Value like,
                          double number);
 

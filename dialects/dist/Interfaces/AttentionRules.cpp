@@ -1,22 +1,23 @@
 //===- AttentionRules.cpp - Attention shared out --------------------------===//
 //
-// Batches, heads among them, queries and features of values are free. Keys are
-// needed whole, but where a window says that queries look at keys nearby: then
-// devices that share out the queries read keys and values in windows of them.
-// Of the adjoint, cotangents of keys and values are added up in such windows;
-// what lacks a batch or the queries is a sum over these.
+// Batches (including heads), queries and features of values are parallel
+// factors. Keys are needed whole, unless a window says that queries attend to
+// nearby keys. Then devices that shard the queries read keys and values in
+// windows. In the adjoint, cotangents of keys and values are added in such
+// windows; results that lack a batch or the queries are sums over these.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether devices that share out the queries may read keys in windows.
+/// Whether devices that shard the queries may read keys in windows.
 static bool mayReadWindows(AttentionLikeOpInterface op,
                            ArrayRef<int64_t> sizes) {
   // Sizes that are not known are negative.
@@ -128,8 +129,8 @@ private:
   /// Of the whole op, by dimension.
   SmallVector<DimShardingAttr> factors;
   SmallVector<int64_t> sizes;
-  /// Where the queries are shared out and the op has a window: the first query
-  /// of the device, and the first key that it is given, perhaps before all.
+  /// If the queries are sharded and the op has a window: the device's first
+  /// query, and the first key that it is given, which may be before all keys.
   Value firstQuery, firstKey;
   int64_t left = 0, right = 0;
   /// Dimensions whose padding would be added up.
@@ -265,15 +266,9 @@ void LocalAttention::fillRows(OpOperand &value) {
   unsigned dim = *op.getMap(value.getOperandNumber())
                       .getResultPosition(b.getAffineDimExpr(op.getKeyDim()));
   auto type = cast<RankedTensorType>(value.get().getType());
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, value.get()),
-      type.getElementType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto filled = linalg::GenericOp::create(
-      b, loc, type, value.get(), empty, ArrayRef<AffineMap>{all, all}, loops,
-      [&](OpBuilder &inner, Location at, ValueRange arguments) {
+  value.set(mapElements(
+      b, loc, value.get(), type.getElementType(),
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
         Value key = arith::AddIOp::create(
             inner, at, linalg::IndexOp::create(inner, at, dim), firstKey);
         Value size =
@@ -281,14 +276,9 @@ void LocalAttention::fillRows(OpOperand &value) {
         Value isKey = arith::CmpIOp::create(
             inner, at, arith::CmpIPredicate::ult, key, size);
         Value zero = createNumber(inner, at, type.getElementType(), 0);
-        linalg::YieldOp::create(
-            inner, at,
-            arith::SelectOp::create(inner, at, isKey, arguments[0], zero)
-                .getResult());
-      });
-  if (Attribute scope = op->getAttr(kScopeAttr))
-    filled->setAttr(kScopeAttr, scope);
-  value.set(filled.getResult(0));
+        return arith::SelectOp::create(inner, at, isKey, args[0], zero);
+      },
+      op->getAttr(kScopeAttr)));
 }
 
 /// What is padding of a batch or of queries has no part in the adjoint's sums,

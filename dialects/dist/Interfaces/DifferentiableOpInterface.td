@@ -10,17 +10,17 @@ def Dist_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let description = [{
     An op that says how cotangents of its results become cotangents of its
     operands (reverse mode). `--dist-differentiate` knows ops only through this
-    interface, ops on tensors as well as the scalar ones in bodies of linalg ops;
-    a dialect of a user joins by implementing it.
+    interface: ops on tensors, and scalar ops in bodies of linalg ops. A user's
+    dialect can implement it for its own ops.
   }];
   let methods = [
     InterfaceMethod<[{
-        Adds to the cotangent of each operand that is active what the op
-        contributes to it. The op has a result with a cotangent; operands and
-        results are those of the program, of which the op may read all. What it
-        makes goes where `builder` points. An operand that gets nothing has a
-        derivative of zero. Fails after an error at the op where its derivative is
-        not known.
+        Adds the op's contribution to the cotangent of each active operand. At
+        least one result has a cotangent. Operands and results are those of the
+        forward program; the implementation may read all of them. New ops are
+        inserted at `builder`. An operand that gets no contribution has a
+        derivative of zero. If the derivative is unknown, emits an error at the op
+        and fails.
       }], "::llvm::LogicalResult", "addAdjoints",
       (ins "::mlir::OpBuilder &":$builder,
            "::mlir::dist::Adjoints &":$adjoints)>,

@@ -1,17 +1,17 @@
 //===- ExclusiveSums.cpp - Pending sums of one summand each ---------------===//
 //
-// Rows by the ops that look them up, and what bodies make of zeros.
+// Finds the rows of lookups, and how bodies map zeros.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Interfaces/ExclusiveSums.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Reductions.h"
+#include "dialects/dist/Utils/ByComputation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -20,47 +20,17 @@ using namespace mlir::dist;
 // The same rows
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Whether two values are made alike from the same ones: those of one module
-/// come from ops that were written twice. Looks at a bounded number of ops; of
-/// more it is not known.
-class SameValues {
-public:
-  bool compare(Value a, Value b) {
-    // Where a value is placed does not change it.
-    while (auto reshard = a.getDefiningOp<ReshardOp>())
-      a = reshard.getOperand();
-    while (auto reshard = b.getDefiningOp<ReshardOp>())
-      b = reshard.getOperand();
-    if (a == b)
-      return true;
-    auto known = same.find(a);
-    if (known != same.end())
-      return known->second == b;
-    auto left = dyn_cast<OpResult>(a), right = dyn_cast<OpResult>(b);
-    if (!left || !right || left.getResultNumber() != right.getResultNumber() ||
-        left.getType() != right.getType() || ++seen > kMostOps)
-      return false;
-    return OperationEquivalence::isEquivalentTo(
-        left.getOwner(), right.getOwner(),
-        [&](Value one, Value other) { return success(compare(one, other)); },
-        [&](Value one, Value other) { same[one] = other; },
-        OperationEquivalence::IgnoreLocations |
-            OperationEquivalence::IgnoreDiscardableAttrs);
-  }
-
-private:
-  static constexpr unsigned kMostOps = 64;
-
-  unsigned seen = 0;
-  llvm::SmallDenseMap<Value, Value> same;
-};
-} // namespace
+/// Where a value is placed does not change it.
+static Value stripReshards(Value value) {
+  while (auto reshard = value.getDefiningOp<ReshardOp>())
+    value = reshard.getOperand();
+  return value;
+}
 
 /// Whether each row of the one is on the device that has it of the other.
 static bool areTogether(const ExclusiveSum &a, const ExclusiveSum &b) {
   return a.tableSize == b.tableSize && a.cut == b.cut &&
-         SameValues().compare(a.indices, b.indices);
+         areComputedAlike(a.indices, b.indices, stripReshards);
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +105,8 @@ void Scalars::visit(Operation &op) {
   SmallVector<Attribute> operands;
   for (Value operand : op.getOperands())
     operands.push_back(getConstant(operand));
-  // Folding may rewrite an op in place, by what holds for these zeros only.
+  // Folding may rewrite an op in place, using facts that hold only for these
+  // zeros.
   Operation *copy = op.clone();
   SmallVector<OpFoldResult> folded;
   Attribute constant;
@@ -149,7 +120,7 @@ void Scalars::visit(Operation &op) {
     constants[result] = constant;
     return;
   }
-  // What is made of nothing that is zero is as it is on any device.
+  // A value that is computed from no zeros is the same as on any device.
   if (llvm::none_of(op.getOperands(), [&](Value operand) {
         return constants.contains(operand) || doubtful.contains(operand) ||
                touched.contains(operand);

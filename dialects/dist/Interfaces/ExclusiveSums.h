@@ -1,13 +1,13 @@
 //===- ExclusiveSums.h - Pending sums of one summand each -------*- C++ -*-===//
 //
-// Rows that are looked up in a table of which each device has a part are a
-// pending sum of a kind of its own: of every row one device has all, and the
-// others have zeros. Such a sum passes through more than linear ops. An op that
-// keeps the rows apart, and makes zeros of zeros, makes the right row where the
-// row is, and zeros elsewhere; so it does of several such sums, as long as
-// their rows are on the same devices. Added up where they were looked up, in a
-// table that is cut alike, the rows are complete: each device adds those that
-// it has to those that it has.
+// Rows are looked up in a table that is sharded. The result is a pending sum
+// with exactly one non-zero summand for each row: the owner of the row has all
+// of it, all others have zeros. Such a sum commutes with more than linear ops.
+// If an op keeps the rows apart and maps zeros to zeros, then it computes the
+// right row at the owner, and zeros elsewhere. This also holds for several such
+// sums, if their rows have the same owners. The rows may then be added to a
+// table that is sharded in the same way. That completes the sums: each device
+// adds the rows that it has to those that it owns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,69 +18,71 @@
 
 namespace mlir::dist {
 
-/// The rows of a pending sum, and where they are.
+/// The rows of a pending sum, and their owners.
 struct ExclusiveSum {
   /// The numbers of the rows, as `tensor.gather` takes them.
   Value indices;
-  /// The table: how many rows it has, and how these are cut (null before they
-  /// are).
+  /// The table: its number of rows, and the sharding of the rows (null before
+  /// it is known).
   int64_t tableSize;
   DimShardingAttr cut;
-  /// For each dimension of the indices but the last the one of the value.
+  /// For each dimension of the indices except the last: the dimension of the
+  /// value.
   SmallVector<unsigned, 2> slots;
 };
 
-/// The pending sums of one summand each that are known so far.
+/// The pending sums with one non-zero summand that are known so far.
 class ExclusiveSums {
 public:
   using GetRule = function_ref<const ShardingRule &(Operation *)>;
 
-  /// Notes what `op`, whose flagged operands are pending, makes of them; or, of
-  /// a lookup, the rows of a table cut as `cut`, if that is set.
+  /// Records the results of `op`, whose flagged operands are pending. For a
+  /// lookup it records the rows of a table that is sharded as `cut`, if that is
+  /// set.
   void visit(Operation *op, const ShardingRule &rule, ArrayRef<bool> flagged,
              DimShardingAttr cut = {});
-  /// The same of a placed op.
+  /// The same for a placed op.
   void visit(Operation *op, const ShardingRule &rule,
              function_ref<ShardingAttr(Value)> getPlacement);
-  /// `to` is `from` at another place, as pending as before.
+  /// `to` equals `from` with another placement, and is pending in the same way.
   void copy(Value from, Value to);
-  /// What is known of a value; null where that is nothing.
+  /// The known rows of a value; null if it is not such a sum.
   const ExclusiveSum *get(Value value) const {
     if (auto found = sums.find(value); found != sums.end())
       return &found->second;
     return before ? before->get(value) : nullptr;
   }
 
-  /// Whether the sums pending in the flagged operands, which may be no others
-  /// than known ones, pass through the op.
+  /// Whether the sums that are pending in the flagged operands pass through the
+  /// op. Fails for sums that are not known here.
   bool passes(Operation *op, const ShardingRule &rule,
               ArrayRef<bool> flagged) const;
-  /// Whether they would but for the op's body, which makes something else than
-  /// zeros of zeros.
+  /// Whether they fail to pass only because of the op's body, which does not
+  /// map zeros to zeros.
   bool passesMasked(Operation *op, const ShardingRule &rule,
                     ArrayRef<bool> flagged) const;
 
   /// Whether `op` adds the rows of its flagged operand to the table that they
-  /// were looked up in, which is placed as `table`: nothing is pending then.
+  /// were looked up in, which is placed as `table`. Then nothing is pending.
   bool settles(Operation *op, ArrayRef<bool> flagged, ShardingAttr table) const;
 
-  /// Whether it sends less to leave the sum of `value` pending for all that
-  /// read it. Looks ahead at what they, and a bounded number of ops after them,
-  /// would leave pending; only at those that count. `getTarget` says where the
-  /// results of ops are meant to be.
+  /// Whether less is sent if the sum of `value` stays pending for all readers.
+  /// Looks ahead at what they, and a bounded number of ops after them, would
+  /// leave pending; only the ops that count. `getTarget` returns the intended
+  /// placement of the ops' results.
   bool isBestLeftPending(Value value, GetRule getRule,
                          function_ref<bool(Operation *)> counts,
                          function_ref<ShardingAttr(Value)> getTarget) const;
 
 private:
-  /// The factor of each slot in `op`; nothing where the flagged operands do not
-  /// have the same rows on the same devices, or have them in different loops.
+  /// The factor of each slot in `op`. Empty if the flagged operands do not have
+  /// the same rows on the same devices, or have them in different loops.
   std::optional<SmallVector<unsigned, 2>>
   findSlotFactors(Operation *op, const ShardingRule &rule,
                   ArrayRef<bool> flagged) const;
 
   llvm::DenseMap<Value, ExclusiveSum> sums;
-  /// While looking ahead, what is known by now.
+  /// The known sums while looking ahead.
   const ExclusiveSums *before = nullptr;
 };
 

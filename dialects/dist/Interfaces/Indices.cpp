@@ -1,13 +1,14 @@
 //===- Indices.cpp - Indices of a part and of the whole -------------------===//
 //
-// Code that computes, on a device, where an element of its part lies in the
-// whole dimension, and back; and what keeps padding out of results.
+// Code that computes, on a device, the position in the whole dimension of an
+// element of its part, and back; and masks that keep padding out of results.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -222,30 +223,22 @@ Value mlir::dist::fillPadding(OpBuilder &b, Location loc,
   if (uneven.empty())
     return tensor;
   auto type = cast<RankedTensorType>(tensor.getType());
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, tensor), type.getElementType());
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic =
-      linalg::GenericOp::create(b, loc, type, tensor, empty,
-                                ArrayRef<AffineMap>{identity, identity}, loops);
-  generic->setAttr(kPaddingAttr, b.getUnitAttr());
-  OpBuilder::InsertionGuard guard(b);
-  Block *body =
-      b.createBlock(&generic.getRegion(), {},
-                    {type.getElementType(), type.getElementType()}, {loc, loc});
-  Value inside;
-  for (int64_t dim : uneven) {
-    Value index = linalg::IndexOp::create(b, loc, dim);
-    Value here = getGlobalIndex(b, loc, layout, sharding.getDims()[dim],
-                                globalShape[dim], index)
-                     .inBounds;
-    inside = inside ? arith::AndIOp::create(b, loc, inside, here) : here;
-  }
-  Value filler = createNumber(b, loc, type.getElementType(), number);
-  Value kept =
-      arith::SelectOp::create(b, loc, inside, body->getArgument(0), filler);
-  linalg::YieldOp::create(b, loc, kept);
-  return generic.getResult(0);
+  Value kept = mapElements(
+      b, loc, tensor, type.getElementType(),
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
+        Value inside;
+        for (int64_t dim : uneven) {
+          Value index = linalg::IndexOp::create(inner, at, dim);
+          Value here = getGlobalIndex(inner, at, layout,
+                                      sharding.getDims()[dim], globalShape[dim],
+                                      index)
+                           .inBounds;
+          inside =
+              inside ? arith::AndIOp::create(inner, at, inside, here) : here;
+        }
+        Value filler = createNumber(inner, at, type.getElementType(), number);
+        return arith::SelectOp::create(inner, at, inside, args[0], filler);
+      });
+  kept.getDefiningOp()->setAttr(kPaddingAttr, b.getUnitAttr());
+  return kept;
 }

@@ -59,10 +59,10 @@ std::optional<ReductionKind> mlir::dist::getReduction(linalg::LinalgOp op,
   return kind;
 }
 
-/// What a loop is, by how many of the op's results have a dimension of it:
-/// devices that share it out write different elements of all results, or make
-/// parts of all results. Where they would do one thing to one result and the
-/// other to another, they do neither.
+/// The kind of a loop, from the number of the op's results that have a
+/// dimension of it. Devices that shard the loop write different elements of all
+/// results, or compute parts of all results. If it would be one for some
+/// results and the other for others, the loop is not sharded.
 static FactorKind getLoopKind(linalg::LinalgOp op, unsigned loop,
                               bool isCombined) {
   unsigned dims = 0;
@@ -101,10 +101,11 @@ static bool addLinear(AffineExpr expr, int64_t scale, Coefficients &loops,
 }
 
 /// The loop along which an index moves in windows, and the window that the
-/// others span: the one that moves it furthest; of one that is reduced, which
-/// leaves sums pending, only where no parallel one moves it half as far. All
-/// loops of what is written are parallel: of these the first one that none
-/// moves twice as far. None where devices cannot share it out.
+/// other loops span. It is the loop that moves the index furthest. A reduced
+/// loop leaves sums pending, so it is taken only if no parallel loop moves the
+/// index half as far. All loops of a result are parallel: then it is the first
+/// loop for which no other moves twice as far. Empty if devices cannot shard
+/// it.
 static std::optional<std::pair<unsigned, Window>>
 findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
            const ShardingRule &rule, bool isWritten) {
@@ -187,8 +188,8 @@ static ShardingRule getLinalgRule(linalg::LinalgOp op) {
         tensor.dims[dim].push_back(factor);
         continue;
       }
-      // Of a window one loop can be shared out, and needs the others whole.
-      // What windows of several devices write is added up.
+      // One loop of a window can be sharded; the others are needed whole.
+      // Results in windows of several devices are added.
       std::optional<std::pair<unsigned, Window>> window;
       bool isInput = op.isDpsInput(&operand);
       if (isInput || reduction == ReductionKind::Sum)
@@ -451,8 +452,8 @@ struct LinalgModel
   }
 };
 
-/// Its rows are needed whole: shared out they can be in the parts that
-/// --dist-decompose-softmax makes of it.
+/// Its rows are needed whole. They can be sharded in the parts that
+/// --dist-decompose-softmax creates.
 struct SoftmaxModel
     : ShardingRuleOpInterface::ExternalModel<SoftmaxModel, linalg::SoftmaxOp> {
   ShardingRule getShardingRule(Operation *op) const {

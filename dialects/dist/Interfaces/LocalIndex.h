@@ -1,8 +1,8 @@
 //===- LocalIndex.h - A device's part of a dimension ------------*- C++ -*-===//
 //
-// What `makeLocal` of an op needs that holds indices or sizes: where a device's
-// part lies in the whole dimension, and how large it is. Also right where parts
-// are uneven, or cut again by another axis.
+// For `makeLocal` of ops with indices or sizes: where a device's part begins in
+// the whole dimension, and its size. This is also right if parts are uneven, or
+// sharded again by another axis.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mlir::dist {
 
-/// Where an element of a device's part lies in the whole dimension.
+/// The position in the whole dimension of an element of a device's part.
 struct GlobalIndex {
   /// Index into the whole dimension.
   Value index;
@@ -22,16 +22,16 @@ struct GlobalIndex {
   Value inBounds;
 };
 
-/// Computes where element `local` of a dimension of `size` elements sharded as
-/// `dim` lies. Coordinates come from dist.axis_index. Where the size is not
-/// known, `localSize` is that of the device's part.
+/// Computes the position of element `local` of a dimension of `size` elements
+/// that is sharded as `dim`. Coordinates come from dist.axis_index. If the size
+/// is unknown, `localSize` is the size of the device's part.
 GlobalIndex getGlobalIndex(OpBuilder &builder, Location loc,
                            const MeshLayout &layout, DimShardingAttr dim,
                            int64_t size, Value local, Value localSize = {});
 
-/// Where element `global` of the whole dimension lies in the device's part, and
-/// whether it does; the inverse of getGlobalIndex. An index outside of the
-/// dimension lies nowhere.
+/// The position of element `global` of the whole dimension in the device's
+/// part, and whether it is there: the inverse of getGlobalIndex. An index
+/// outside of the dimension is nowhere.
 struct LocalIndex {
   Value index;
   Value isHere;
@@ -40,18 +40,18 @@ LocalIndex getLocalIndex(OpBuilder &builder, Location loc,
                          const MeshLayout &layout, DimShardingAttr dim,
                          int64_t size, Value global, Value localSize = {});
 
-/// The size of the whole dimension, `size` where that is known; else what
-/// `localSize` is a device's part of.
+/// The size of the whole dimension: `size` if that is known, else computed from
+/// the size `localSize` of the device's part.
 Value getWholeSize(OpBuilder &builder, Location loc, const MeshLayout &layout,
                    DimShardingAttr dim, int64_t size, Value localSize = {});
 
-/// The size of a device's part of a dimension whose whole size is `size`, which
-/// its devices divide.
+/// The size of a device's part of a dimension of size `size`, which the devices
+/// divide.
 Value divideSize(OpBuilder &builder, Location loc, const MeshLayout &layout,
                  DimShardingAttr dim, Value size);
 
-/// Divides `sizes`, one for each dimension of `whole` whose size is not known,
-/// among the devices that share the dimension: the sizes of a device's part.
+/// Divides `sizes`, one for each dimension of `whole` of unknown size, among
+/// the devices that shard the dimension: the sizes of a device's part.
 void divideSizes(OpBuilder &builder, Location loc, const MeshLayout &layout,
                  RankedTensorType whole, ShardingAttr sharding,
                  MutableOperandRange sizes);

@@ -1,9 +1,9 @@
 //===- LookupRules.cpp - Rows by their indices ----------------------------===//
 //
-// A sharded table makes partial sums of what is looked up, zero where the row
-// is elsewhere. Lookups of single elements (ONNX's GatherElements) name them by
-// tuples, of which all components but one only say where in the result they
-// are: along those the table may be cut as the result is.
+// A lookup in a sharded table gives partial sums: zero if the row is on another
+// device. Lookups of single elements (ONNX's GatherElements) have tuples as
+// indices. All components of a tuple except one are just the position in the
+// result. Along these, the table may be sharded like the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "dialects/dist/Interfaces/Lookups.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -126,9 +127,9 @@ static SmallVector<std::optional<int64_t>> getTupleDims(Value tuples) {
   return dims;
 }
 
-/// For each of the table's dimensions that tuples of `indices` name (`named`)
-/// the dimension of the indices, if any, whose index the tuples have there: the
-/// same part of both is enough, then, of what is looked up and of where.
+/// For each of the table's dimensions in `named` (those that tuples of
+/// `indices` index): the dimension of the indices, if any, whose index is that
+/// component of the tuples. Then the same part of table and indices is enough.
 static llvm::SmallDenseMap<int64_t, int64_t, 4>
 getTies(TypedValue<RankedTensorType> indices, RankedTensorType table,
         ArrayRef<int64_t> named) {
@@ -161,9 +162,10 @@ struct LocalRows {
 };
 } // namespace
 
-/// The rows that `numbers` name along `dims` of a table of the type `table`,
-/// placed as `tableDims`, of which a device has the part `rows`: numbers within
-/// that, those of other devices 0, and for each which it is.
+/// The rows that `numbers` index along `dims` of a table of the type `table`,
+/// placed as `tableDims`, of which a device has the part `rows`. Returns
+/// indices in that part, 0 for rows of other devices, and for each whether it
+/// is in the part.
 static LocalRows localize(OpBuilder &b, Location loc, const MeshLayout &layout,
                           Value numbers, Value rows, ArrayRef<int64_t> dims,
                           RankedTensorType table,
@@ -266,24 +268,19 @@ static LocalRows localize(OpBuilder &b, Location loc, const MeshLayout &layout,
 
 /// `rows`, of which the first dimensions are those of `areHere`, with zeros for
 /// those that are not.
-static linalg::GenericOp maskRows(OpBuilder &b, Location loc, Value rows,
-                                  Value areHere) {
+static Value maskRows(OpBuilder &b, Location loc, Value rows, Value areHere) {
   auto type = cast<RankedTensorType>(rows.getType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
   int64_t batch = cast<RankedTensorType>(areHere.getType()).getRank();
-  SmallVector<utils::IteratorType> parallel(type.getRank(),
-                                            utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, rows), type.getElementType());
-  return linalg::GenericOp::create(
-      b, loc, type, ValueRange{rows, areHere}, empty,
-      ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), batch), all},
-      parallel, [](OpBuilder &b, Location loc, ValueRange args) {
+  return mapElements(
+      b, loc, {rows, areHere}, type.getElementType(),
+      [](OpBuilder &b, Location loc, ValueRange args) -> Value {
         Value nothing = arith::ConstantOp::create(
             b, loc, getNeutral(b, args[0].getType(), ReductionKind::Sum));
-        Value kept = arith::SelectOp::create(b, loc, args[1], args[0], nothing);
-        linalg::YieldOp::create(b, loc, kept);
-      });
+        return arith::SelectOp::create(b, loc, args[1], args[0], nothing);
+      },
+      /*scope=*/nullptr,
+      {b.getMultiDimIdentityMap(type.getRank()),
+       getMajorDims(b, type.getRank(), batch)});
 }
 
 namespace {
@@ -375,18 +372,17 @@ struct GatherModel
 
     // Zero what other devices hold.
     b.setInsertionPointAfter(op);
-    auto masked = maskRows(b, loc, gather.getResult(), rows.areHere);
-    gather.getResult().replaceUsesWithIf(
-        masked.getResult(0), [&](OpOperand &use) {
-          return use.getOwner() != masked &&
-                 !isa<tensor::DimOp>(use.getOwner());
-        });
+    Value masked = maskRows(b, loc, gather.getResult(), rows.areHere);
+    gather.getResult().replaceUsesWithIf(masked, [&](OpOperand &use) {
+      return use.getOwner() != masked.getDefiningOp() &&
+             !isa<tensor::DimOp>(use.getOwner());
+    });
     return success();
   }
 };
 
-/// Each device adds the rows that it has to those that it has: updates that are
-/// shared out leave a sum pending, and rows of others are added as zeros.
+/// Each device adds the rows that it has to those that it owns. Sharded updates
+/// leave a sum pending; rows of others are added as zeros.
 struct ScatterAddModel
     : ShardingRuleOpInterface::ExternalModel<ScatterAddModel, ScatterAddOp> {
   ShardingRule getShardingRule(Operation *op) const {
@@ -466,7 +462,7 @@ struct ScatterAddModel
                  scatter.getDims(), table, tableDims, "the scatter");
     scatter.getIndicesMutable().assign(rows.numbers);
     scatter.getSourceMutable().assign(
-        maskRows(b, loc, scatter.getSource(), rows.areHere).getResult(0));
+        maskRows(b, loc, scatter.getSource(), rows.areHere));
     return success();
   }
 };

@@ -1,4 +1,4 @@
-//===- Lookups.h - What indices say of their places -------------*- C++ -*-===//
+//===- Lookups.h - Recognition of computed indices --------------*- C++ -*-===//
 
 #ifndef DIST_DIALECTS_DIST_INTERFACES_LOOKUPS_H
 #define DIST_DIALECTS_DIST_INTERFACES_LOOKUPS_H
@@ -8,8 +8,9 @@
 
 namespace mlir::dist {
 
-/// The dimension of the tensor `value` whose index its elements are: of
-/// [[0, 0, 0], [1, 1, 1]] it is 0. None where they are something else.
+/// The dimension of the tensor `value` whose index its elements are. Example:
+/// for [[0, 0, 0], [1, 1, 1]] it is 0. Empty if the elements are something
+/// else.
 std::optional<int64_t> getIndexedDim(Value value);
 
 } // namespace mlir::dist

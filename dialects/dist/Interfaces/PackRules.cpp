@@ -1,8 +1,8 @@
 //===- PackRules.cpp - linalg.pack and linalg.unpack ----------------------===//
 //
 // A dimension that is cut into tiles is a product of the tiles' number and
-// size. Whole tiles are shared out; a dimension whose last tile is not full, or
-// whose tiles' size is not known, stays whole.
+// size. Whole tiles are sharded. A dimension whose last tile is not full, or
+// whose tiles have an unknown size, stays whole.
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,6 +37,42 @@ int64_t mlir::dist::getBlockSize(int64_t size, int64_t blocks) {
   return ShapedType::isDynamic(size) ? size : llvm::divideCeil(size, blocks);
 }
 
+std::optional<CommonSizes>
+mlir::dist::findCommonSizes(ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+  CommonSizes common;
+  common.ofFirst.resize(first.size());
+  common.ofSecond.resize(second.size());
+  size_t i = 0, j = 0;
+  // What is left of the elements at i and j; 1 behind the last.
+  int64_t left = first[0], right = second[0];
+  auto take = [&](int64_t size) {
+    common.sizes.push_back(size);
+    ++common.ofFirst[std::min(i, first.size() - 1)];
+    ++common.ofSecond[std::min(j, second.size() - 1)];
+  };
+  auto nextFirst = [&] { left = ++i < first.size() ? first[i] : 1; };
+  auto nextSecond = [&] { right = ++j < second.size() ? second[j] : 1; };
+  while (i < first.size() || j < second.size()) {
+    if (left == right) {
+      take(left);
+      nextFirst();
+      nextSecond();
+    } else if (j < second.size() && right != 0 && isDivided(left, right)) {
+      take(right);
+      // What is left of the element of the first list; all of it beside a 1.
+      left = divideSize(left, right);
+      nextSecond();
+    } else if (i < first.size() && left != 0 && isDivided(right, left)) {
+      take(left);
+      right = divideSize(right, left);
+      nextFirst();
+    } else {
+      return std::nullopt;
+    }
+  }
+  return common;
+}
+
 MeshLayout::MeshLayout(MeshOp mesh, Merging merging)
     : context(mesh.getContext()),
       name(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), axes(mesh.getAxes()),
@@ -88,6 +124,13 @@ void MeshLayout::coalesce(SmallVectorImpl<AxisRefAttr> &list) const {
       out.push_back(axis);
   }
   list.assign(out.begin(), out.end());
+}
+
+ArrayAttr MeshLayout::getAxesAttr(ArrayRef<AxisRefAttr> list) const {
+  SmallVector<AxisRefAttr, 2> joined(list);
+  coalesce(joined);
+  return ArrayAttr::get(context,
+                        SmallVector<Attribute>(joined.begin(), joined.end()));
 }
 
 void MeshLayout::refine(SmallVectorImpl<AxisRefAttr> &list,
@@ -168,9 +211,9 @@ bool MeshLayout::isPrefix(DimShardingAttr a, DimShardingAttr b) const {
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// Whether devices that share out `size` elements in blocks have the same
-/// blocks where each is `minor` elements: 8 rows on 3 devices, and 16. Not said
-/// of several axes, since reshards gather what those cut unevenly.
+/// Whether devices that shard `size` elements in blocks have the same blocks if
+/// each element is `minor` elements: 8 rows on 3 devices, and 16. False for
+/// several axes, since reshards gather what those cut unevenly.
 static bool areBlocksAlike(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes,
                            int64_t size, int64_t minor) {
   if (axes.size() != 1 || ShapedType::isDynamic(size) ||
@@ -320,8 +363,8 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         axesLeft.clear();
         continue;
       }
-      // Blocks of different sizes end within the factors, not between them, but
-      // where they are made of whole elements of the major one.
+      // Blocks of different sizes end within the factors, not between them,
+      // unless they consist of whole elements of the major one.
       bool isWhole = &piece == &from.front() && pieceLeft == piece.size;
       if (isWhole && isDivided(pieceLeft, factorLeft) &&
           !isDivided(pieceLeft, size(axesLeft)) &&

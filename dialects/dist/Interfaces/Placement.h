@@ -1,10 +1,10 @@
 //===- Placement.h - Arithmetic on sharded dimensions -----------*- C++ -*-===//
 //
-// How the axes of a dimension distribute over factors and back, and what part
-// of a dimension a device holds. docs/conventions.md defines the layout.
+// How the axes of a dimension distribute over factors and back, and which part
+// of a dimension a device holds. docs/internals/levels.md defines the layout.
 //
-// A size may be ShapedType::kDynamic. What shards such a dimension is taken to
-// divide it evenly: that is checked where its size becomes known.
+// A size may be ShapedType::kDynamic. The axes that shard such a dimension are
+// assumed to divide it evenly. This is checked when the size becomes known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,13 +23,13 @@ struct Piece {
 };
 
 /// A mesh, with the arithmetic that depends on its axes' sizes. Shardings of
-/// dimensions are kept in one canonical form, so that equal ones are the same
+/// dimensions are kept in one canonical form: equal shardings are the same
 /// attribute.
 class MeshLayout {
 public:
-  /// Which factors of a merged dimension may be sharded: the minor ones only
-  /// where devices divide them, as programs can have it, or any, which tells
-  /// where placements would go if no dimensions were merged.
+  /// Which factors of a merged dimension may be sharded. Either minor factors
+  /// only if devices divide them, as a program requires. Or any factors: this
+  /// tells how placements would be if no dimensions were merged.
   enum class Merging { Even, Any };
   explicit MeshLayout(MeshOp mesh, Merging merging = Merging::Even);
 
@@ -41,34 +41,34 @@ public:
   int64_t size(AxisRefAttr axis) const;
   int64_t size(ArrayRef<AxisRefAttr> axes) const;
 
-  /// The dimension that no axis shards.
+  /// The replicated dimension.
   DimShardingAttr none() const { return unsharded; }
 
   /// The sub-dimensions of a dimension of `size` elements.
   SmallVector<Piece, 2> pieces(DimShardingAttr dim, int64_t size) const;
 
   /// The canonical sharding made of `pieces`, major to minor: neighbours that
-  /// make one block are merged, parts of an axis joined, '?' dropped. Null
-  /// where a sub-dimension but the last has a size that is not known.
+  /// form one block are merged, parts of an axis joined, '?' dropped. Null if a
+  /// sub-dimension except the last has an unknown size.
   DimShardingAttr canonical(ArrayRef<Piece> pieces) const;
   DimShardingAttr canonical(DimShardingAttr dim, int64_t size) const;
 
-  /// Distributes the sharding of a dimension over the factors it is a product
-  /// of. Where it does not fit, `out` has what does of the major axes, and the
-  /// result is false.
+  /// Distributes the sharding of a dimension over its factors. If it does not
+  /// fit, `out` gets the major axes as far as they fit, and the result is
+  /// false.
   bool split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
              SmallVectorImpl<DimShardingAttr> &out) const;
 
-  /// The sharding of a dimension that is a product of sharded factors; null
-  /// where a factor of several is not divided evenly, or is empty, or where a
-  /// sub-dimension but the last would have a size that is not known.
+  /// The sharding of a dimension that is a product of sharded factors. Null if
+  /// one of several factors is not divided evenly, or is empty. Also null if a
+  /// sub-dimension except the last would have an unknown size.
   DimShardingAttr join(ArrayRef<DimShardingAttr> factors,
                        ArrayRef<int64_t> factorSizes) const;
 
-  /// `dim` sharded over `axes` as well, minor to what it has; null where it is
-  /// interleaved and they do not divide its last sub-dimension. With `groups`
-  /// each of so many blocks is sharded: null also where they are not those that
-  /// it has.
+  /// `dim`, also sharded over `axes`, which are minor to its own axes. Null if
+  /// it is interleaved and they do not divide its last sub-dimension. With
+  /// `groups`, each of so many blocks is sharded; null if `dim` has other
+  /// blocks.
   DimShardingAttr append(DimShardingAttr dim, int64_t size,
                          ArrayRef<AxisRefAttr> axes, int64_t groups = 1) const;
 
@@ -80,13 +80,14 @@ public:
   /// The type of the local part of a tensor of type `global`.
   RankedTensorType localType(RankedTensorType global, ShardingAttr) const;
 
-  /// Whether the axes of `a` are the first of those of `b` (parts of axes
-  /// count).
+  /// Whether the axes of `b` begin with the axes of `a` (parts of axes count).
   bool isPrefix(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) const;
   bool isPrefix(DimShardingAttr a, DimShardingAttr b) const;
 
   /// Joins neighbouring parts of one axis.
   void coalesce(SmallVectorImpl<AxisRefAttr> &axes) const;
+  /// Such a list as the attribute that collectives have.
+  ArrayAttr getAxesAttr(ArrayRef<AxisRefAttr> axes) const;
   /// Cuts every axis at the borders of the parts that occur in `others`.
   void refine(SmallVectorImpl<AxisRefAttr> &axes,
               ArrayRef<AxisRefAttr> others) const;
@@ -104,15 +105,27 @@ private:
   mutable llvm::DenseMap<AxisRefAttr, int64_t> sizes;
 };
 
-/// Arithmetic on sizes, of which one that is not known stays so; by it
-/// everything is divided.
+/// Arithmetic on sizes. The result is unknown if a size is unknown. An unknown
+/// size is divisible by everything.
 int64_t multiplySizes(int64_t a, int64_t b);
 int64_t divideSize(int64_t size, int64_t divisor);
 bool isDivided(int64_t size, int64_t divisor);
-/// The larger of the blocks of `size` elements cut into `blocks`.
+/// The size of the largest block, if `size` elements are cut into `blocks`.
 int64_t getBlockSize(int64_t size, int64_t blocks);
 
-/// Whether any axis of one list is, or overlaps, one of the other.
+/// The coarsest sizes of which both of two lists of sizes are products, in
+/// their order, and how many each element of the lists is made of.
+struct CommonSizes {
+  SmallVector<int64_t> sizes;
+  SmallVector<size_t> ofFirst, ofSecond;
+};
+
+/// Nothing where borders of the lists, which are not empty and whose products
+/// are the same, do not nest.
+std::optional<CommonSizes> findCommonSizes(ArrayRef<int64_t> first,
+                                           ArrayRef<int64_t> second);
+
+/// Whether an axis of one list is, or overlaps, an axis of the other.
 bool anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b);
 
 } // namespace mlir::dist

@@ -1,6 +1,6 @@
-//===- Reductions.h - What a loop of a linalg op accumulates ----*- C++ -*-===//
+//===- Reductions.h - Accumulations in linalg ops ---------------*- C++ -*-===//
 //
-// Which accumulations may be cut into parts, or done in another order.
+// Which accumulations may be split, or done in another order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,16 +13,16 @@
 namespace mlir::dist {
 
 /// The combiner that result `index` is accumulated with, if its body has the
-/// form out = combine(out, f(inputs)). Then parts of it can be combined, in any
-/// order; f knows nothing of this result so far, nor of the others.
+/// form out = combine(out, f(inputs)). Then parts of the result can be combined
+/// in any order. f reads neither this result nor the others.
 std::optional<ReductionKind> getReduction(linalg::LinalgOp op, int64_t index);
 
-/// What combined with any x gives x, bit for bit: of floats that are added -0,
+/// The neutral element of a combiner, bit for bit: for the sum of floats -0,
 /// since 0 + -0 is 0.
 TypedAttr getNeutral(Builder &b, Type type, ReductionKind kind);
 
-/// Whether the body is yield(c + a * b), on floats, a and b in any order and
-/// perhaps extended.
+/// Whether the body is yield(c + a * b), on floats. a and b may be exchanged
+/// and extended.
 bool isMultiplyAdd(Block &body);
 
 } // namespace mlir::dist

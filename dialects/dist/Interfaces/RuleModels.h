@@ -1,6 +1,6 @@
 //===- RuleModels.h - Interface models of upstream dialects -----*- C++ -*-===//
 //
-// Used by registerShardingRules, and what the models share.
+// Used by registerShardingRules, and helpers that the models share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ void registerLinalgRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);
 void registerElementwiseRules(DialectRegistry &registry);
 void registerAttentionRules(DialectRegistry &registry);
-/// The number of iterations of a loop, a factor of `rule`, from a tensor that
-/// it runs over.
+/// Adds to `rule` a factor: the iterations of a loop, with the size of the
+/// tensor that it runs over.
 Value createLoopSize(OpBuilder &builder, Operation *op,
                      const ShardingRule &rule, unsigned loop);
 /// Parts of registerTensorRules.
@@ -27,8 +27,8 @@ void attachGradientModels(MLIRContext *context);
 /// Part of registerLinalgRules.
 void attachPackModels(MLIRContext *context);
 
-/// What becomes of pending reductions in ops that only move data, which commute
-/// with every one.
+/// The partial results of ops that only move data, which commute with every
+/// reduction.
 inline PartialResult movesData(ArrayRef<bool> partial) {
   return llvm::all_of(partial, [](bool p) { return p; })
              ? PartialResult::Partial
@@ -42,32 +42,31 @@ enum class Dependence : uint8_t {
   Mixed,    ///< only before
 };
 
-/// The dependence of the results of a scalar op, or of an elementwise one on
-/// tensors, given its operands'. `kind` is the pending reduction.
+/// The dependence of the results of a scalar op, or of an elementwise op on
+/// tensors, given that of its operands. `kind` is the pending reduction.
 Dependence propagateDependence(Operation *op, ArrayRef<Dependence> operands,
                                ReductionKind kind);
 
-/// Operands of a scalar op, or of an elementwise one on tensors, whose values
-/// can end the program (divisors that are zero, shifts by too much, indices out
-/// of bounds, conditions that must hold, loops that do not end): what padding
-/// holds must not get there. `visit` gets a number that does no harm as well.
-/// What
-/// --dist-guard-ops checks is in this list.
+/// Visits the operands of a scalar op, or of an elementwise op on tensors,
+/// whose values can end the program. Examples: divisors that are zero, shifts
+/// by too much, indices out of bounds, conditions that must hold, loops that do
+/// not end. Padding must not get there. `visit` also gets a harmless number.
+/// --dist-guard-ops checks the operands in this list.
 void forEachUnsafeOperand(Operation *op,
                           function_ref<void(OpOperand &, int64_t safe)> visit);
 
-/// Gives such operands of the ops in `body` a harmless number where `inside`
-/// does not hold.
+/// Gives such operands of the ops in `body` a harmless number if `inside` is
+/// false.
 void guardUnsafeOperands(OpBuilder &builder, Block &body, Value inside);
 
-/// The combiner that a binary op is, if any.
+/// The combiner of a binary op, if it is one.
 std::optional<ReductionKind> getCombiner(Operation *op);
 
 /// A scalar constant.
 Value createNumber(OpBuilder &builder, Location loc, Type type, int64_t number);
 
-/// `tensor`, a device's part of a tensor placed as `sharding`, with `number`
-/// where it is padding along the dimensions `dims`.
+/// `tensor`, a device's part of a tensor placed as `sharding`, with `number` in
+/// the padding along the dimensions `dims`.
 Value fillPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,
                   Value tensor, ShardingAttr sharding,
                   ArrayRef<int64_t> globalShape, ArrayRef<int64_t> dims,

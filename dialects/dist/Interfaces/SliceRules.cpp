@@ -1,16 +1,16 @@
 //===- SliceRules.cpp - Slices, joins and pads ----------------------------===//
 //
-// What is cut out, put in or joined are whole blocks of the dimension, so that
-// blocks can be shared out. Where most of a dimension is cut out its rows only
-// move on a little: they are read in windows. One row of a dimension is cut out
-// by the device that has it, as a row is looked up: it is a sum, zero
-// elsewhere.
+// If slices and concatenated operands are whole blocks of the dimension, the
+// blocks can be sharded. If most of a dimension is kept, its rows only move a
+// little: they are read in windows. A single row of a dimension is sliced by
+// the device that owns it, like a lookup of a row: it is a sum, zero elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -38,9 +38,9 @@ struct Cut {
       return 1;
     return std::gcd(std::gcd(whole, offset), size);
   }
-  /// Whether most of the dimension is kept, in no blocks of it: as what a pad
-  /// added is cut off again, or the last row left out. Rows that a device keeps
-  /// are then its own but for a few.
+  /// Whether most of the dimension is kept, but not in blocks of it. Examples:
+  /// padding is cut off again, or the last row is left out. Then the rows that
+  /// a device keeps are its own, except for a few.
   bool isCrop() const {
     if (ShapedType::isDynamic(whole) || ShapedType::isDynamic(offset) ||
         ShapedType::isDynamic(size) || stride < 1 || size < 2 || isFull())
@@ -52,8 +52,8 @@ struct Cut {
 } // namespace
 
 /// Adds the factors of a range to the dimension of the whole tensor and to that
-/// of its part (null where the part has dropped it: then none, since every
-/// device needs the one index that is left).
+/// of its part. The latter is null if the part has dropped it: then there are
+/// no factors, since every device needs the one index that is left.
 static void addRange(ShardingRule &rule, const Cut &range,
                      SmallVectorImpl<unsigned> &whole,
                      SmallVectorImpl<unsigned> *part) {
@@ -260,27 +260,18 @@ private:
                          Value isHere) {
     Location loc = slice.getLoc();
     b.setInsertionPointAfter(slice);
-    RankedTensorType type = slice.getType();
-    Type element = type.getElementType();
-    AffineMap map = b.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> loops(type.getRank(),
-                                           utils::IteratorType::parallel);
-    Value empty = tensor::EmptyOp::create(
-        b, loc, tensor::getMixedSizes(b, loc, slice.getResult()), element);
-    auto masked = linalg::GenericOp::create(
-        b, loc, type, slice.getResult(), empty, ArrayRef<AffineMap>{map, map},
-        loops, [&](OpBuilder &inner, Location at, ValueRange values) {
+    Type element = slice.getType().getElementType();
+    Value masked = mapElements(
+        b, loc, slice.getResult(), element,
+        [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
           Value nothing = arith::ConstantOp::create(
               inner, at, getNeutral(inner, element, ReductionKind::Sum));
-          Value kept =
-              arith::SelectOp::create(inner, at, isHere, values[0], nothing);
-          linalg::YieldOp::create(inner, at, kept);
+          return arith::SelectOp::create(inner, at, isHere, args[0], nothing);
         });
-    slice.getResult().replaceUsesWithIf(
-        masked.getResult(0), [&](OpOperand &use) {
-          return use.getOwner() != masked &&
-                 !isa<tensor::DimOp>(use.getOwner());
-        });
+    slice.getResult().replaceUsesWithIf(masked, [&](OpOperand &use) {
+      return use.getOwner() != masked.getDefiningOp() &&
+             !isa<tensor::DimOp>(use.getOwner());
+    });
   }
 };
 

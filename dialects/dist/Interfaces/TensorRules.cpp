@@ -251,8 +251,8 @@ struct DimModel
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Every update is needed everywhere, as is every place it may go to; what
-/// updates are made of is sharded like what they are written to.
+/// Every update is needed everywhere, as is every index; the operands of
+/// updates are sharded like the tensor that they are written to.
 struct ScatterModel
     : ShardingRuleOpInterface::ExternalModel<ScatterModel, tensor::ScatterOp> {
   ShardingRule getShardingRule(Operation *op) const {

@@ -62,9 +62,9 @@ struct Operand {
 } // namespace
 
 /// Labels whose dimension is flattened, in the same way in each operand that
-/// has it, become one label for each dimension that was flattened. Not where
-/// both operands have such labels to themselves: what is made of all pairs of
-/// pixels, the scores of an attention between them, is a matrix of pixels.
+/// has it, become one label for each of the flattened dimensions. This is not
+/// done if both operands have such labels of their own: scores of all pairs of
+/// pixels are a matrix of pixels.
 static void splitFlattened(Emitter &emitter, MutableArrayRef<Operand> operands,
                            ArrayRef<int64_t> result,
                            llvm::MapVector<int64_t, Labels> &split,

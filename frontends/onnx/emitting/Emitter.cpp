@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "dialects/dist/IR/Gradients.h"
 
@@ -15,9 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
-
-/// A constant beyond this belongs into the weights file.
-static constexpr size_t kConstantBytes = 1 << 17;
 
 std::optional<Shape>
 mlir::dist::frontend::broadcastShapes(ArrayRef<int64_t> a,
@@ -56,20 +54,7 @@ void Emitter::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
 }
 
 Type Emitter::typeOf(DType type) {
-  switch (type) {
-  case DType::F16:
-    return builder.getF16Type();
-  case DType::BF16:
-    return builder.getBF16Type();
-  case DType::F32:
-    return builder.getF32Type();
-  case DType::F64:
-    return builder.getF64Type();
-  case DType::Bool:
-    return builder.getI1Type();
-  default:
-    return builder.getIntegerType(sizeOf(type) * 8);
-  }
+  return toType(builder.getContext(), type);
 }
 
 RankedTensorType Emitter::tensorType(ArrayRef<int64_t> shape, Type element) {

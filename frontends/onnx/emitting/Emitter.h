@@ -29,8 +29,9 @@
 
 namespace mlir::dist::frontend {
 
-/// NumPy's broadcasting; none when the shapes disagree, or are not known to
-/// agree. An open size is none of 1 that is spread, nor the other way round.
+/// NumPy's broadcasting. Empty if the shapes disagree, or are not known to
+/// agree. An open size is assumed not to be a 1 that is broadcast, and is not
+/// broadcast to.
 std::optional<Shape> broadcastShapes(ArrayRef<int64_t> a, ArrayRef<int64_t> b);
 
 enum class Reduction { Sum, Prod, Max, Min };
@@ -198,8 +199,8 @@ private:
   Operation *lastSize = nullptr;
 };
 
-/// After all is emitted: folds what later ops allowed (transposes beyond
-/// elementwise ops into contractions) and erases what nothing uses.
+/// After all is emitted: folds transposes beyond elementwise ops into
+/// contractions, where later ops allow it, and erases unused ops.
 void simplify(Block &block);
 
 } // namespace mlir::dist::frontend

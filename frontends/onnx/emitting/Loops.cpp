@@ -2,6 +2,7 @@
 
 #include "Emitter.h"
 
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -173,18 +174,15 @@ Value Emitter::mapPositions(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
     maps.push_back(AffineMap::get(rank, 0, exprs, context));
   }
   Value init = empty(shape, element);
-  maps.push_back(AffineMap::getMultiDimIdentityMap(rank, context));
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      builder, loc, init.getType(), inputs, init, maps, iterators,
-      [&](OpBuilder &nested, Location nestedLoc, ValueRange args) {
-        LoopScalar scalar(nested, nestedLoc);
+  auto generic = createParallelLoops(
+      builder, loc, inputs, maps, init,
+      [&](OpBuilder &nested, Location at, ValueRange args) {
+        LoopScalar scalar(nested, at);
         SmallVector<Value> values;
         size_t next = 0;
         for (Value operand : operands)
           values.push_back(isTensor(operand) ? args[next++] : operand);
-        linalg::YieldOp::create(nested, nestedLoc, body(scalar, values));
+        return SmallVector<Value>{body(scalar, values)};
       });
   return note(generic.getResult(0), shape);
 }

@@ -64,8 +64,8 @@ static std::optional<Shape> refine(Sizes &sizes, ArrayRef<int64_t> from,
 }
 
 /// The shapes on the way from one shape to another, each a collapse or an
-/// expansion of the one before (or the same): [6, 4] to [2, 12] goes through
-/// [2, 3, 4], in which both are visible. Dimensions that do not nest, as in
+/// expansion of the one before (or the same). Example: [6, 4] to [2, 12] goes
+/// through [2, 3, 4], which refines both. Dimensions that do not nest, as in
 /// [4, 6] to [6, 4], are merged. There are no unit dimensions.
 static std::array<Shape, 4> waypoints(Sizes &sizes, ArrayRef<int64_t> from,
                                       ArrayRef<int64_t> to) {
@@ -150,7 +150,7 @@ Value Emitter::reshape(Value value, ArrayRef<int64_t> shape) {
     return value;
   if (countElements(target) == 0)
     return empty(target, getElementTypeOrSelf(value));
-  // What was reshaped before can be reshaped from where it started.
+  // A reshape of a reshape becomes one of the original.
   Value best = value;
   int cost = reshapeCost(sizes, shapeOf(value), target);
   for (Value source = value; cost > 0;) {

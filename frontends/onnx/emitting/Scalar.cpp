@@ -197,7 +197,7 @@ Value Scalar::isNaN(Value a) {
 
 Value Scalar::compare(Compare predicate, Value a, Value b, bool isUnsigned) {
   if (isFloatValue(a)) {
-    // Comparisons with NaN are false, but for "not equal".
+    // Comparisons with NaN are false, except "not equal".
     static const arith::CmpFPredicate predicates[] = {
         arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE,
         arith::CmpFPredicate::OLT, arith::CmpFPredicate::OLE,
@@ -255,7 +255,8 @@ Value Scalar::shiftRight(Value a, Value b, bool isUnsigned) {
   return arith::ShRSIOp::create(builder, loc, a, b);
 }
 
-static Type elementType(OpBuilder &builder, DType type) {
+Type mlir::dist::frontend::toType(MLIRContext *context, DType type) {
+  Builder builder(context);
   switch (type) {
   case DType::F16:
     return builder.getF16Type();
@@ -275,7 +276,7 @@ static Type elementType(OpBuilder &builder, DType type) {
 Value Scalar::cast(Value a, DType from, DType to) {
   if (from == to)
     return a;
-  Type type = elementType(builder, to);
+  Type type = toType(builder.getContext(), to);
   if (to == DType::Bool)
     return compare(Compare::NE, a, constantInt(a.getType(), 0));
   bool extend = sizeOf(to) > sizeOf(from) || from == DType::Bool;

@@ -1,8 +1,8 @@
 //===- Scalar.h - Arithmetic on scalars in loop bodies ----------*- C++ -*-===//
 //
-// What the bodies of generics are written with. One method an operation, for
-// floating point and integers alike, so that the converters depend neither on
-// the arith dialect's headers nor on its many names.
+// Builds the bodies of generics. One method for each operation, for floating
+// point and integers alike, so that converters depend neither on the arith
+// dialect's headers nor on its many names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,9 @@
 #include <array>
 
 namespace mlir::dist::frontend {
+
+/// The type of the program's values that stands for one of the model's.
+Type toType(MLIRContext *context, DType type);
 
 enum class Compare { EQ, NE, LT, LE, GT, GE };
 
@@ -107,10 +110,10 @@ public:
   Value position(int64_t dim);
   /// The same as an i64.
   Value positionInt(int64_t dim);
-  /// Four random words of 32 bits, each an i64, of the element of a tensor of
-  /// `sizes` that the loops, one a dimension, are at: keyed by the seed, the
-  /// step and which of the program's operators draws them. Sizes that are not
-  /// numbers are ShapedType::kDynamic, and indices in `openSizes`.
+  /// Four random words of 32 bits, each an i64, for the current element of a
+  /// tensor of `sizes`; there is one loop for each dimension. They are keyed by
+  /// the seed, the step and the number of the operator. Sizes that are not
+  /// constants are ShapedType::kDynamic, and indices in `openSizes`.
   std::array<Value, 4> randomWords(Value seed, Value step, int64_t number,
                                    ArrayRef<int64_t> sizes,
                                    ValueRange openSizes);

@@ -63,8 +63,8 @@ static Value safeSoftmax(Emitter &e, Value scores) {
                });
 }
 
-/// Checks the mask and lengthens it where it is shorter than the keys: what it
-/// does not say is masked.
+/// Checks the mask and extends it if it is shorter than the keys: missing
+/// elements are masked.
 static FailureOr<Value> readMask(NodeContext &c, const AttentionSizes &sizes) {
   Shape scores{sizes.batch, sizes.queryHeads, sizes.queryLength,
                sizes.keyLength};

@@ -84,10 +84,10 @@ static bool isTraining(NodeContext &c) {
                       [&](size_t i) { return c.wants(i); });
 }
 
-/// Statistics of the batch instead of recorded ones; results 1 and 2 are the
-/// recorded ones, moved towards them. These are ONNX's, which takes the
-/// variance of the batch for that of what it is drawn from; what the program
-/// keeps is PyTorch's and cuDNN's estimate, n / (n - 1) of it.
+/// Statistics of the batch instead of recorded ones. Results 1 and 2 are the
+/// recorded ones, moved towards them. ONNX takes the variance of the batch for
+/// that of the distribution. The program keeps PyTorch's and cuDNN's estimate,
+/// which is n / (n - 1) times that.
 static LogicalResult batchNormTraining(NodeContext &c, double epsilon) {
   if (!std::isfinite(c.floatAttr("momentum", 0.9)))
     return c.invalid("attribute 'momentum' is no finite number");

@@ -1,10 +1,11 @@
 //===- Branch.cpp - Converter of If ---------------------------------------===//
 //
 // The reader puts the nodes of both branches before the If itself, which then
-// reads the condition, the results of `then` and those of `else`. Of a
-// condition known now, the importer has converted one branch only. Else both
-// are computed, which is the same: nodes have no effects. What they cannot work
-// on is no error where the branch is not taken (Emitter::whereTaken).
+// reads the condition, the results of `then` and those of `else`. If the
+// condition is constant, the importer has converted one branch only. Otherwise
+// both are computed, which is the same: nodes have no effects. Operands that a
+// branch cannot handle are no error if the branch is not taken
+// (Emitter::whereTaken).
 //
 //===----------------------------------------------------------------------===//
 

@@ -106,7 +106,7 @@ static LogicalResult conv(NodeContext &c) {
   Type element = e.typeOf(inner);
   Value zero = e.scalar(e.typeOf(x.type), 0.0);
   bool isPlain = groups == 1 && kernel.size() <= 3;
-  // Split before it is padded, so that what windows read is what is padded.
+  // Split before padding, so that windows read the padded tensor.
   Value image = isPlain ? c.value(0) : splitGroups(e, c.value(0), 1, groups);
   SmallVector<int64_t> low(isPlain ? 2 : 3, 0), high = low;
   low.append(windows->low);

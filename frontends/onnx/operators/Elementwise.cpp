@@ -64,7 +64,7 @@ LogicalResult mlir::dist::frontend::emitFloat(
 
 enum class Binary { Add, Sub, Mul, Div };
 
-/// An integer is not divided by what a branch that is not taken divides by.
+/// The divisor of a branch that is not taken must not be used.
 static Value divisor(NodeContext &c, Scalar &s, Value value) {
   return isFloat(c.in(0).type) ? value : c.emitter.whereTaken(s, value, 1);
 }

@@ -1,8 +1,8 @@
 //===- FoldOpen.cpp - Arithmetic on sizes that are open -------------------===//
 //
-// Shape arithmetic of a model whose sizes are not all known: its integers stay
-// known as polynomials of the open sizes. What has no such result, or hangs on
-// the sizes, is left to run time.
+// Shape arithmetic of a model with unknown sizes: integers are polynomials of
+// the open sizes. Values that are not, or that depend on the sizes in another
+// way, are computed at run time.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- Loss.cpp - Converters of losses ------------------------------------===//
 //
-// Cross entropy as sums over the classes, so that the classes can be shared
-// out: of each row then a maximum, a sum and the number of its label are
-// reduced, and no logit leaves its device (Megatron-LM's vocabulary-parallel
-// cross entropy).
+// Cross entropy as sums over the classes, so that the classes can be sharded.
+// Only a maximum, a sum and the number of the label are reduced for each row,
+// and no logit leaves its device (Megatron-LM's vocabulary-parallel cross
+// entropy).
 //
 //===----------------------------------------------------------------------===//
 

@@ -93,8 +93,8 @@ static LogicalResult trilu(NodeContext &c) {
   return success();
 }
 
-/// As long as there are numbers that are not zero: of static shape only where
-/// they are known, and then it has been computed already.
+/// As long as the number of elements that are not zero. The shape is static
+/// only if they are known, and then it has been computed already.
 static LogicalResult nonZero(NodeContext &c) {
   return c.unsupported("NonZero of data computed at run time (how many there "
                        "are has no size; docs/import.md says what to export "

@@ -116,7 +116,8 @@ public:
   LogicalResult unsupported(const Twine &what);
   /// The file contradicts itself.
   LogicalResult invalid(const Twine &what);
-  /// What is asked for hangs on a size that is open; its names are collected.
+  /// The requested value depends on an open size; the names of these are
+  /// collected.
   LogicalResult open(const Twine &what, ArrayRef<int64_t> sizes);
   /// The sizes contradict each other; or perhaps do, where they are open.
   LogicalResult disagree(const Twine &what, ArrayRef<int64_t> a,

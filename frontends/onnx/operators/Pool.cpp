@@ -1,6 +1,7 @@
 //===- Pool.cpp - Converters of pools -------------------------------------===//
 
 #include "Window.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "mlir/IR/AffineExpr.h"
 
@@ -182,10 +183,6 @@ static LogicalResult globalLpPool(NodeContext &c) {
     return c.emitter.reduce(Reduction::Sum, powers, axes, /*keep=*/true);
   });
 }
-
-/// A table of numbers of windows' elements goes into the program or its
-/// weights.
-static constexpr int64_t kMostCounts = int64_t(1) << 24;
 
 static LogicalResult averagePool(NodeContext &c) {
   FailureOr<Windows> windows = poolWindows(c);

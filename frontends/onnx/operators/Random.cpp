@@ -1,8 +1,8 @@
 //===- Random.cpp - Converters of operators that draw random numbers ------===//
 //
-// Elements are drawn by their place in the whole tensor, so that a device which
-// has a part of it, and a gradient that computes them again, draw the same.
-// docs/training.md has the formulas.
+// Elements are drawn by their position in the whole tensor. So a device with a
+// part of it, and a gradient that recomputes them, draw the same numbers.
+// docs/internals/training.md has the formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -177,8 +177,8 @@ static DType getDrawnType(DType type) {
   return type == DType::F64 ? DType::F64 : DType::F32;
 }
 
-/// A tensor of floats, each of them what `drawn` makes of four words, in f64
-/// for those and else in f32.
+/// A tensor of floats. `drawn` computes each from four words, in f64 for f64
+/// and else in f32.
 using Drawn =
     llvm::function_ref<Value(LoopScalar &, DType, std::array<Value, 4> words)>;
 static LogicalResult drawFloats(NodeContext &c, Drawn drawn) {

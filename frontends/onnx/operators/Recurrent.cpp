@@ -6,12 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Converter.h"
+#include "frontends/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
-
-/// More steps than this would make a program that nobody can read or compile.
-static constexpr int64_t kMaxSteps = 1024;
 
 namespace {
 /// One direction of one node; values have no dimension for the direction.
@@ -129,8 +127,8 @@ static LogicalResult readSizes(Network &n) {
     return c.invalid("weights " + toString(w) + " and " + toString(r) +
                      ", or biases, lengths or states of other sizes, for " +
                      toString(x));
-  if (n.steps * n.directions > kMaxSteps)
-    return c.unsupported(c.node.op + " of more than " + Twine(kMaxSteps) +
+  if (n.steps * n.directions > kMostSteps)
+    return c.unsupported(c.node.op + " of more than " + Twine(kMostSteps) +
                          " steps");
   if (c.has(4))
     n.lengths = c.emitter.cast(c.value(4), c.in(4).type, DType::I64);

@@ -1,6 +1,7 @@
 //===- Reduction.cpp - Converters of reductions ---------------------------===//
 
 #include "Converter.h"
+#include "frontends/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
@@ -227,12 +228,9 @@ static Value scanPairs(Emitter &e, Value value, ArrayRef<int64_t> shape,
                  });
 }
 
-/// Up to this many elements are scanned as pairs.
-static constexpr int64_t kScanBlock = 16;
-
-/// By blocks: in each its own sums, to which those of the blocks before it are
-/// added (Blelloch, "Prefix sums and their applications", 1990). Devices that
-/// share out the blocks need of each other but the blocks' sums.
+/// By blocks: each block has its own sums, to which those of the blocks before
+/// it are added (Blelloch, "Prefix sums and their applications", 1990). Devices
+/// that shard the blocks exchange only the blocks' sums.
 static Value scanBlocks(Emitter &e, Value value, Shape shape, Scan scan) {
   int64_t size = shape[scan.axis];
   if (isOpen(size) || size <= kScanBlock)
@@ -287,10 +285,10 @@ static LogicalResult cumSum(NodeContext &c) {
   return success();
 }
 
-/// The k largest along an axis, in order: an element's rank is the number of
+/// The k largest along an axis, in order. An element's rank is the number of
 /// elements before it in that order, and the r-th result is the element of rank
-/// r. Quadratic, but a plain loop nest; equal elements keep their order, and
-/// NaN is larger than all numbers.
+/// r. This is quadratic, but a plain loop nest. Equal elements keep their
+/// order, and NaN is larger than all numbers.
 static LogicalResult topK(NodeContext &c) {
   std::optional<SmallVector<int64_t>> given = c.ints(1);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", -1), c.in(0).rank());

@@ -1,6 +1,7 @@
 //===- Resize.cpp - Converter of Resize -----------------------------------===//
 
 #include "Converter.h"
+#include "frontends/bounds/Bounds.h"
 
 #include <cmath>
 #include <limits>
@@ -192,9 +193,9 @@ static Taps interpolation(const Target &target, const Line &line) {
   return taps;
 }
 
-/// Where both sizes are multiples of `count`, a resize repeats itself: the
-/// results q * to + r, with r < to, lie around the elements from q * from on.
-/// Nearly so where they are not (choosePeriod).
+/// If both sizes are multiples of `count`, a resize is periodic: the results q
+/// * to + r, with r < to, depend on the elements around q * from. Otherwise it
+/// is nearly so (choosePeriod).
 struct Period {
   explicit Period(const Line &line)
       : count(std::gcd(line.from, line.to)), from(line.from / count),
@@ -247,9 +248,6 @@ struct Reach {
 };
 } // namespace
 
-/// Of a wider band most is zeros, which gradients multiply by.
-static constexpr int64_t kMostReach = 64;
-
 static Reach findReach(const Taps &taps, const Period &period) {
   int64_t first = INT64_MAX, last = INT64_MIN;
   for (auto [i, position] : llvm::enumerate(taps.positions)) {
@@ -269,15 +267,14 @@ static Value countedAlone(Scalar &s, Value weight, Value product) {
   return s.select(s.compare(Compare::EQ, weight, zero), zero, product);
 }
 
-/// Where sizes have no divisor in common, or too small a one, parts that are
-/// nearly periods: each begins a whole number of elements after the one before,
-/// so that what they read drifts from their own elements by as many as the last
-/// one begins too early or late. The longer they are the less they drift, the
-/// more each reads, and the further devices' blocks of periods are from those
-/// of results. What is too much is cut off so that placement sees no blocks in
-/// it.
+/// If sizes have no common divisor, or one that is too small: parts that are
+/// nearly periods. Each begins a whole number of elements after the one before.
+/// So the elements that they read drift away from their own, by as many as the
+/// last part begins too early or late. Longer parts drift less, but each reads
+/// more, and devices' blocks of periods are further away from those of the
+/// results. Excess results are cut off in a way that placement sees no blocks
+/// in it.
 static Period choosePeriod(const Taps &taps, const Line &line) {
-  constexpr int64_t kLongest = 256;
   Period exact(line);
   if ((exact.count > 1 && findReach(taps, exact).size <= kMostReach) ||
       line.to < 2)
@@ -290,7 +287,7 @@ static Period choosePeriod(const Taps &taps, const Line &line) {
   };
   Period nearly = exact;
   double least = std::numeric_limits<double>::infinity();
-  for (int64_t to = 1; to < std::min(line.to, kLongest); ++to) {
+  for (int64_t to = 1; to < std::min(line.to, kLongestPeriod); ++to) {
     Period period(line);
     period.to = to;
     period.from = std::max<int64_t>(1, std::llround(to * step));
@@ -406,7 +403,7 @@ static LogicalResult resize(NodeContext &c) {
       value = takeNearest(c, value, axis, line, nearestPositions(target, line));
       continue;
     }
-    // By periods devices can share out the axis.
+    // Devices can shard the axis by periods.
     Taps taps = interpolation(target, line);
     Period period = choosePeriod(taps, line);
     Reach reach = findReach(taps, period);

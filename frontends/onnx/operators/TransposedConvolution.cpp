@@ -1,29 +1,27 @@
 //===- TransposedConvolution.cpp - Convolutions by phases -----------------===//
 //
-// No zeros are put between the elements of the image. Results that are a stride
-// apart, a phase, read with the same taps: they are those of a plain
-// convolution with every stride-th tap (Shi et al., "Real-Time Single Image and
-// Video Super-Resolution Using an Efficient Sub-Pixel Convolutional Neural
-// Network", 2016). Neighbouring phases that read the same elements are features
-// of one convolution, others convolutions of their own: a tap of zero in their
-// place would make NaN of an infinity that the result does not depend on. All
-// of them read the same padded image, so that devices that share it out
-// exchange the rows that any phase needs once. Columns that are summed into an
-// image (Col2Im) have the products already: phases only add.
+// No zeros are inserted between the elements of the image. Results that are a
+// stride apart, a phase, read with the same taps. They are the results of a
+// plain convolution with every stride-th tap (Shi et al., "Real-Time Single
+// Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional
+// Neural Network", 2016). Neighbouring phases that read the same elements are
+// features of one convolution. Others are convolutions of their own: a tap of
+// zero instead would make NaN of an infinity that the result does not depend
+// on. All phases read the same padded image, so devices that shard it exchange
+// the rows that any phase needs only once. Columns that are summed into an
+// image (Col2Im) contain the products already: phases only add.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Convolution.h"
 #include "Window.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
-
-/// Convolutions beyond which a program of them is no use.
-static constexpr int64_t kMostConvolutions = 512;
 
 namespace {
 /// A transposed convolution: windows of the result, moved over its space.
@@ -112,7 +110,7 @@ static Phases findReach(int64_t r, int64_t size, int64_t dilation,
   if (first > end)
     return phase;
   int64_t step = dilation / common, reach = (end - first) / step + 1;
-  // Of what lies beyond the image all is zero.
+  // Beyond the image all elements are zero.
   if (first >= size || first + (reach - 1) * step + d.places - 1 < 0)
     return phase;
   phase.first = first;

@@ -83,7 +83,7 @@ FailureOr<Windows> mlir::dist::frontend::readWindows(NodeContext &c,
       return failure();
     }
     int64_t room = space[i] + w.low[i] + w.high[i] - extent;
-    // With ceil_mode a window may be larger than what it lies over.
+    // With ceil_mode a window may be larger than the tensor below it.
     int64_t rounded = room + (ceil ? stride - 1 : 0);
     if (rounded < 0) {
       (void)c.invalid("a window of " + Twine(extent) +

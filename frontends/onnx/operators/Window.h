@@ -15,7 +15,8 @@ namespace mlir::dist::frontend {
 /// Sliding windows over the dimensions of space, after [n, channels].
 struct Windows {
   SmallVector<int64_t> kernel, strides, dilations;
-  /// Of the input; `high` includes what ceil_mode reads beyond.
+  /// For the input; `high` includes the elements that ceil_mode reads beyond
+  /// it.
   SmallVector<int64_t> low, high;
   /// As the file declares it.
   SmallVector<int64_t> declaredHigh;

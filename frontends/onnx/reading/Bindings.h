@@ -1,8 +1,8 @@
 //===- Bindings.h - Sizes of dynamic dimensions -----------------*- C++ -*-===//
 //
-// What --bind says of the inputs' dimensions that the file leaves open. Those
-// of which it says nothing stay open. Dimensions of one name are of one size,
-// so that what is said of one by its place is said of all.
+// The values of --bind for dimensions of inputs that the file leaves open.
+// Other dimensions stay open. Dimensions of one name have one size, so a size
+// that is given for one by its position holds for all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,9 @@
 
 namespace mlir::dist::frontend {
 
-/// What is said of open dimensions, in this order: by their name, or by place
-/// as `input[0]`, a size, or the name or place of another one of the same size.
+/// Bindings of open dimensions, in this order: by their name, or by position as
+/// in `input[0]`: a size, or the name or position of another dimension of the
+/// same size.
 using Bindings = std::vector<std::pair<std::string, std::string>>;
 
 /// What an open dimension is: a size, or as large as another one.

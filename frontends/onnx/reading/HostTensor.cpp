@@ -2,6 +2,7 @@
 
 #include "HostTensor.h"
 #include "Sizes.h"
+#include "passes/bounds/Bounds.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APInt.h"
@@ -108,17 +109,16 @@ std::string mlir::dist::frontend::toString(ArrayRef<int64_t> shape) {
 
 std::optional<int64_t>
 mlir::dist::frontend::countElements(ArrayRef<int64_t> shape) {
-  constexpr int64_t limit = int64_t(1) << 46;
   int64_t count = 1;
   bool empty = false;
   for (int64_t dim : shape) {
-    if (dim < 0 || dim > limit)
+    if (dim < 0 || dim > kMostElements)
       return std::nullopt;
     if (dim == 0) {
       empty = true;
       continue;
     }
-    if (count > limit / dim)
+    if (count > kMostElements / dim)
       return std::nullopt;
     count *= dim;
   }
@@ -175,8 +175,8 @@ static uint16_t encodeFloat(const fltSemantics &semantics, double number) {
   return value.bitcastToAPInt().getZExtValue();
 }
 
-/// What a cast from floating point to a signed integer of `width` bits gives:
-/// truncated, the nearer end of what is beyond, and 0 of NaN
+/// Casts floating point to a signed integer of `width` bits: truncates, takes
+/// the nearer end for numbers out of range, and 0 for NaN
 /// (--dist-saturate-casts).
 static int64_t toInteger(double value, unsigned width = 64) {
   double beyond = std::ldexp(1.0, width - 1);

@@ -53,7 +53,7 @@ using Shape = llvm::SmallVector<int64_t, 6>;
 /// "[2, 16]"; open sizes are "?".
 std::string toString(llvm::ArrayRef<int64_t> shape);
 
-/// The number of elements, or none when a dimension is negative or the product
+/// The number of elements. Empty if a dimension is negative or the product
 /// exceeds 2^46: no tensor of that size exists, and sums of byte offsets stay
 /// far from overflow.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);

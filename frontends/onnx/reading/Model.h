@@ -31,10 +31,6 @@ struct AttributeValue {
   std::vector<std::string> strings;
 };
 
-/// Names go into every op and message that they are about, so that a long one
-/// would be written as often as there are nodes.
-inline constexpr size_t kMostNameBytes = 4096;
-
 /// A node in a branch of an If is there only if the value `condition` is
 /// `wanted`, and what holds of the If itself does.
 struct Guard {
@@ -59,7 +55,7 @@ struct Node {
 
   /// "MatMul", or "com.microsoft.Attention" outside the standard domain.
   std::string opName() const { return domain.empty() ? op : domain + "." + op; }
-  /// The name, or the first output's where the node has none.
+  /// The name, or the first output's if the node has no name.
   llvm::StringRef label() const {
     if (!name.empty())
       return name;
@@ -96,8 +92,8 @@ struct Model {
   /// Without those that are initialisers.
   std::vector<ValueInfo> inputs;
   std::vector<ValueInfo> outputs;
-  /// What else the file says of values, those in branches and the inputs that
-  /// are initialisers among them. A value may be there more than once.
+  /// Further type information of the file, for values of branches, initializers
+  /// among the inputs, and others. A value may occur more than once.
   std::vector<ValueInfo> values;
   std::vector<std::pair<std::string, HostTensor>> initializers;
   /// Remarks on the graph: pkg.torch.export.ExportedProgram.graph_signature, ….

@@ -7,6 +7,7 @@
 
 #include "ExternalData.h"
 #include "Model.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
@@ -125,7 +126,7 @@ Expected<Model> Reader::read() {
   if (!buffer)
     return error(toString(buffer.takeError()));
   StringRef data = (*buffer)->getBuffer();
-  // What is wrong is said by this program, in its own words.
+  // This program reports problems itself, in its own words.
   google::protobuf::SetLogHandler(nullptr);
   proto = std::make_shared<::onnx::ModelProto>();
   if (!proto->ParseFromArray(data.data(), static_cast<int>(data.size())))
@@ -619,7 +620,7 @@ Error Reader::checkOrder() {
   auto describe = [](const Node &node) {
     return "node '" + node.label().str() + "' (" + node.opName() + ")";
   };
-  /// What defines a value: a node, or else what `other` says.
+  /// The definition of a value: a node, or else `other`.
   struct Definer {
     const Node *node;
     const char *other;

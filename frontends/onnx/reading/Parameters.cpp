@@ -1,6 +1,7 @@
 //===- Parameters.cpp - Initialisers by the model's own names -------------===//
 
 #include "Parameters.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "Signature.h"
 
@@ -15,12 +16,6 @@
 
 using namespace mlir::dist::frontend;
 using namespace llvm;
-
-/// Up to this many elements a tensor that is no parameter stays a constant in
-/// the program; PyTorch's own constant folding stops there, too.
-static constexpr int64_t kConstantElements = 8192;
-/// Integers are mostly positions and masks, and worth computing with.
-static constexpr int64_t kConstantIntegers = 65536;
 
 /// Names that an exporter makes up: onnx::MatMul_550, /layer/Constant_output_0,
 /// val_113, 42.
@@ -321,8 +316,8 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
                      scopes[*next] == scope && leafName(stem) == "bias" &&
                      entries[bias->second].firstUser == next &&
                      taken.insert(joinPath(scope, "bias")).second)
-              // A tied bias goes by the first of its names; the module that
-              // adds it is its place.
+              // A tied bias gets the first of its names; its scope is the
+              // module that adds it.
               entries[bias->second].name = joinPath(scope, "bias");
           }
         }
@@ -376,9 +371,9 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
       key.append(own.at(entry.data.size() / n * i), own.size);
     bool splat = entry.data.isSplat();
     for (size_t other : alike[key]) {
-      // Two names in the file are two parameters, which may begin alike
-      // (deep copies of a layer); what is tied is there once, and besides as an
-      // exporter has folded it.
+      // Two names in the file are two parameters, even with equal values (deep
+      // copies of a layer). A tied parameter is in the file once, and perhaps
+      // also as an exporter has folded it.
       if (entry.isNamed && entries[other].isNamed)
         continue;
       if (splat ? entries[other].name != entry.name
@@ -400,8 +395,8 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     parameter.isBuffer =
         signature.empty() ? entry.isStatistic : signature.isBuffer(entry.name);
 
-    // A table that is looked up first and multiplied with last goes by either
-    // name; the lookup's module is its place.
+    // A table that is first used for lookups and last as a factor gets either
+    // name; its scope is the module of the lookup.
     const Node &user = *entry.firstUser;
     StringRef scope = scopes[user], module = modulePath(entry.name);
     if (user.op == "Gather" && entry.firstInput == 0 &&
@@ -441,8 +436,8 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
         folded.insert(name);
     return {folded.begin(), folded.end()};
   }
-  // Of what is read under the file's names. An initialiser may have several,
-  // and some that read it may have a parameter of their own.
+  // For values that are read under the file's names. An initializer may have
+  // several, and some of its readers may have a parameter of their own.
   StringSet<> seen;
   for (const Node &node : model.nodes) {
     if (isAlias(node))

@@ -1,8 +1,8 @@
 //===- Parameters.h - Initialisers by the model's own names -----*- C++ -*-===//
 //
-// Which initialisers are parameters, what the model calls them, and in which
-// layout it has them: undoes the renaming, transposing, duplicating and merging
-// that the exporters do, so that both exports of a model have the same list.
+// Which initializers are parameters, their names in the model, and the model's
+// layout of them. It undoes the renaming, transposing, duplicating and merging
+// of the exporters, so that both exports of a model have the same list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct Parameter {
   bool transposed = false;
   /// How many dimensions of 1 at the end the model's does not have.
   unsigned padding = 0;
-  /// The file says that it is none that is trained.
+  /// The file marks it as not trained.
   bool isBuffer = false;
 
   DType getType() const { return data.getType(); }
@@ -55,9 +55,10 @@ public:
   bool isAlias(const Node &node) const;
 
   const std::vector<Parameter> &list() const { return parameters; }
-  /// Parameters of the model that are none here, sorted: the exporter computed
-  /// something from them, or nothing reads them. Where the file does not list
-  /// the model's, what was computed, by its name in the file.
+  /// Parameters of the model that are missing here, sorted: the exporter
+  /// computed something from them, or nothing reads them. If the file does not
+  /// list the model's parameters: the computed constants, by their name in the
+  /// file.
   std::vector<std::string> findFolded(const Model &model,
                                       const Scopes &scopes) const;
   /// Tables of floats that the file has beside the model's own list of

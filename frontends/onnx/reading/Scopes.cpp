@@ -112,8 +112,8 @@ private:
       return kept.size() <= up ? PathTree::kRoot : kept.rbegin()[up].second;
     }
   };
-  /// What a component makes of a walk: the path, and whether it takes the place
-  /// of its parent.
+  /// The result of a component in a walk: the path, and whether it replaces its
+  /// parent.
   struct Step {
     unsigned path;
     bool replaces;
@@ -125,9 +125,9 @@ private:
   PathTree tree;
   /// Modules that a parameter's name proves.
   DenseSet<unsigned> modules;
-  /// Outermost modules and what is missing before them: a module whose forward
-  /// is passed over (`self.model.decoder(x)`) leaves no trace in the names of
-  /// nodes, but in those of the parameters that they read.
+  /// Outermost modules, and the path that is missing before them. If a module's
+  /// forward is not called (`self.model.decoder(x)`), its name is missing in
+  /// the names of nodes, but not in those of the parameters that they read.
   StringMap<std::string> skipped;
   /// Paths as they stand in the names of nodes, before calls are merged.
   DenseSet<unsigned> paths;

@@ -1,7 +1,7 @@
 //===- Signature.h - The dynamo exporter's parameters -----------*- C++ -*-===//
 //
-// What torch.export says of a model's parameters and buffers, and which of them
-// a node of the file was made from.
+// torch.export's list of a model's parameters and buffers, and which of them a
+// node of the file was created from.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,7 @@
 //===- Sizes.cpp - Sizes that only running tells --------------------------===//
 
 #include "Sizes.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -122,7 +123,7 @@ int64_t Sizes::mul(int64_t a, int64_t b) {
   std::optional<Polynomial> product =
       multiply(toPolynomial(a), toPolynomial(b));
   exceeded |= !product;
-  // Some size; who asked is told of it.
+  // Some size; the caller has got the error.
   return product ? toSize(*product) : isOpen(a) ? a : b;
 }
 
@@ -329,10 +330,6 @@ std::pair<int64_t, int64_t> Sizes::assume(const SizeLimit &limit) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Texts longer than this are not continued: a size may be made of one that is
-/// made of another one, and so on.
-static constexpr size_t kMostText = 512;
-
 void Sizes::print(int64_t size, std::string &text) const {
   if (!isOpen(size)) {
     text += std::to_string(size);
@@ -352,7 +349,7 @@ void Sizes::print(int64_t size, std::string &text) const {
       text += magnitude + (monomial.empty() ? "" : "*");
     for (auto [i, number] : llvm::enumerate(monomial)) {
       text += i ? "*" : "";
-      if (text.size() > kMostText) {
+      if (text.size() > kMostSizeText) {
         text += "…";
         return;
       }

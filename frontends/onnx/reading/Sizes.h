@@ -5,9 +5,9 @@
 // integers, for themselves: as numbers that no size and no model has. Equal
 // polynomials are equal numbers, so that shapes are compared as ever.
 //
-// What is said of open sizes is proved of all of at least 1 within the limits
-// that the model sets them, which is what they may be bound to; what cannot be
-// proved is not assumed.
+// Facts about open sizes are proved for all sizes of at least 1 within the
+// limits that the model sets, which are the sizes that they may be bound to.
+// Facts that cannot be proved are not assumed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,18 +52,10 @@ inline bool hasOpen(llvm::ArrayRef<int64_t> sizes) {
   return false;
 }
 
-/// Sizes of models have a few terms of a few factors. What has more is not
-/// computed: the terms of a product are as many as those of its factors
-/// multiplied.
-inline constexpr size_t kMostSizeTerms = 1024;
-inline constexpr size_t kMostSizeFactors = 64;
-/// Divisions, minima and maxima within one another.
-inline constexpr unsigned kMostSizeDepth = 64;
-
 class Sizes {
 public:
-  /// What a polynomial is made of: a size of its own, or a function of two
-  /// sizes that is no polynomial.
+  /// A variable of a polynomial: a size of its own, or a function of two sizes
+  /// that is not a polynomial.
   struct Atom {
     enum Kind { Named, FloorDiv, Min, Max };
     Kind kind = Named;

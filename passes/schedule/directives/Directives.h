@@ -1,6 +1,6 @@
 //===- Directives.h - The dialect's own directives --------------*- C++ -*-===//
 //
-// Attaches to each op that is a directive what it does to a program.
+// Attaches their implementation to the directive ops.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- Experts.cpp - Mixtures of experts ----------------------------------===//
 //
-// The weights of a layer's experts lie in one parameter, of which one dimension
-// counts the experts. Tokens look their experts' weights up, or every expert is
-// applied to all tokens; either way the ops say which dimension that is.
+// The weights of a layer's experts are one parameter, of which one dimension
+// counts the experts. Tokens look up their experts' weights, or every expert is
+// applied to all tokens. Either way the ops tell which dimension that is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,18 +123,18 @@ static std::vector<ExpertWeight> findExpertWeights(ArrayRef<Operation *> ops,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What an expert's device makes of a token is right, and what other devices
-/// make of it is zero, as the weights are that they look up. Where an op in
-/// between makes something else of zeros (a sigmoid's half), it gets a mask:
-/// one where the expert is, zero elsewhere.
+/// The result of an expert's device for a token is right, and that of other
+/// devices is zero, like the weights that they look up. If an op in between
+/// does not map zero to zero (a sigmoid gives one half), it gets a mask: one on
+/// the expert's device, zero elsewhere.
 class ExpertMasks {
 public:
   ExpertMasks(ShardOp directive, ScheduleApplication &application,
               DimShardingAttr cut)
       : directive(directive), application(application), cut(cut) {}
 
-  /// Masks what needs it among the ops of a module, in program order, of which
-  /// `lookups` look weights up.
+  /// Masks the ops of a module that need it, in program order. `lookups` look
+  /// up weights.
   LogicalResult run(ArrayRef<Operation *> ops,
                     const llvm::SmallPtrSetImpl<Operation *> &lookups);
 
@@ -267,7 +267,7 @@ ExpertMasks::run(ArrayRef<Operation *> ops,
 // The directive
 //===----------------------------------------------------------------------===//
 
-/// An error that says what there is in place of weights of experts.
+/// An error that describes what was found instead of weights of experts.
 static InFlightDiagnostic sayNoExperts(ShardOp directive,
                                        ScheduleApplication &application,
                                        unsigned scope) {

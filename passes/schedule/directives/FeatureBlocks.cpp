@@ -1,7 +1,7 @@
 //===- FeatureBlocks.cpp - Fused projections, taken apart -----------------===//
 //
-// Downwards from the contraction, blocks in place of the whole; upwards from
-// what it reads, slices as near to the parameters as can be.
+// Downwards from the contraction, blocks replace the whole. Upwards from its
+// operands, slices are moved as near to the parameters as possible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ static Value inherit(Operation *made, Operation *like) {
   return made->getResult(0);
 }
 
-/// The dimension of an operand that is `loop`; nothing where it has none, and
-/// -1 where the loop is only a part of one, or of several.
+/// The dimension of an operand that is `loop`; empty if there is no such
+/// dimension, and -1 if the loop is only a part of one, or of several.
 static std::optional<int64_t> findDim(AffineMap map, unsigned loop) {
   std::optional<int64_t> found;
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
@@ -99,8 +99,8 @@ Value FeatureBlocks::makeInit(Operation *like, Value init, Range range) {
   return makeSlice(like, init, range);
 }
 
-/// A block of what is read; of what is made of a parameter alone, made of a
-/// block of the parameter.
+/// A block of an operand. If it depends only on a parameter, it is computed
+/// from a block of the parameter.
 Value FeatureBlocks::makeBlock(Operation *like, Value whole, Range range) {
   auto maker = whole.getDefiningOp<linalg::LinalgOp>();
   if (!maker || origins.get(whole).kind != Origin::Parameter)
@@ -122,8 +122,7 @@ Value FeatureBlocks::makeBlock(Operation *like, Value whole, Range range) {
     operands.push_back(&operand == init ? makeInit(like, operand.get(), part)
                                         : makeBlock(like, operand.get(), part));
   }
-  // Its users go first, as those that are taken apart come after what they
-  // read.
+  // Its users are erased first, since split ops come after their operands.
   replaced.insert(maker);
   return clone(*builder, maker, operands.back().getType(), operands)
       ->getResult(0);
@@ -173,9 +172,8 @@ static SmallVector<int64_t, 4> multiply(ArrayRef<int64_t> sizes,
                                 [&](int64_t size) { return size * factor; });
 }
 
-/// Of the dimensions that one is expanded to, or collapsed of, the major one
-/// that is not 1, and the size of those after it; nothing where that is not
-/// known.
+/// Of the dimensions of a group of an expansion or collapse: the major one that
+/// is not 1, and the size of those after it. Empty if that is unknown.
 static std::optional<std::pair<int64_t, int64_t>>
 findMajor(RankedTensorType type, ArrayRef<int64_t> group) {
   size_t first = 0;

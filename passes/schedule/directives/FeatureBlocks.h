@@ -1,9 +1,9 @@
-//===- FeatureBlocks.h - Fused projections, taken apart ---------*- C++ -*-===//
+//===- FeatureBlocks.h - Splits fused projections ---------------*- C++ -*-===//
 //
 // A projection to blocks of different sizes side by side (q|k|v of
 // grouped-query attention) becomes one projection for each block, and its
-// parameters one argument for each (`dist.part`): then each block is sharded by
-// itself.
+// parameters one argument for each block (`dist.part`). Each block is then
+// sharded separately.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,23 +18,23 @@
 
 namespace mlir::dist {
 
-/// Takes contractions with parameters apart by blocks of their output features.
-/// What the blocks go through (biases, reshapes, activations) is taken apart as
-/// well, up to where the program cuts them out; where it does not, they are
+/// Splits contractions with parameters by blocks of their output features. The
+/// ops behind them (biases, reshapes, activations) are split as well, up to
+/// where the program slices the blocks. If it does not slice them, they are
 /// concatenated again.
 class FeatureBlocks {
 public:
   explicit FeatureBlocks(Origins &origins) : origins(origins) {}
 
-  /// Takes the features of `contraction` apart in this proportion. Fails after
-  /// an error at `directive`. The second time that a contraction is asked for,
-  /// the blocks must be the same.
+  /// Splits the features of `contraction` in this proportion. Fails after an
+  /// error at `directive`. If a contraction is split twice, the blocks must be
+  /// the same.
   LogicalResult split(Operation *directive,
                       const FeatureContraction &contraction,
                       ArrayRef<int64_t> proportion);
 
   /// Gives functions an argument for each block of a parameter, in place of
-  /// those that nothing reads any more, and erases what has been taken apart.
+  /// arguments without uses, and erases the ops that were split.
   LogicalResult finish();
 
 private:
@@ -52,7 +52,7 @@ private:
     SmallVector<int64_t, 4> sizes;
     int64_t dim;
   };
-  /// An operand of an op, and the blocks of it that are there already.
+  /// An operand of an op, and its blocks that exist already.
   struct Known {
     Value whole;
     const Blocks *blocks;
@@ -73,9 +73,9 @@ private:
 
   Origins &origins;
   std::optional<OpBuilder> builder;
-  /// Slices of parameters that were made, by range.
+  /// Slices of parameters, by range.
   llvm::MapVector<Value, std::map<Range, SmallVector<Operation *, 1>>> parts;
-  /// What was taken apart, by which directive and into what.
+  /// The values that were split, by which directive, and the results.
   struct Done {
     Operation *directive;
     SmallVector<int64_t> sizes;

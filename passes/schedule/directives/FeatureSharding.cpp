@@ -195,10 +195,9 @@ LogicalResult mlir::dist::placeParameterOf(ShardOp directive,
   return application.place(directive, parameter, placed);
 }
 
-/// Of a convolution in groups, whose output features are groups of features,
-/// the groups: they are what is shared out where devices divide them, with
-/// their own input channels, or where they do not divide the features of a
-/// group either.
+/// In a grouped convolution, output features are groups of features. The groups
+/// are sharded, with their input channels, if the devices divide them, or if
+/// the devices do not divide the features of a group either.
 std::optional<unsigned>
 FeatureSharding::findGroups(const FeatureContraction &contraction,
                             unsigned feature) const {
@@ -478,8 +477,8 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
           own.clear();
           unitsHere = 0;
         }
-        // Devices that need the same compute the same, of what all of them
-        // read for the queries, though a sequence is shared out among them.
+        // Devices that need the same projections compute the same, from the
+        // whole input of the queries, although a sequence is sharded over them.
         rest = getMinorAxes(layout, axes, own);
       }
       FeatureSharding sharding(
@@ -508,7 +507,8 @@ static LogicalResult splitAppliers(ShardOp directive, const ScopeIndex &scopes,
     if (function.isExternal())
       continue;
     Value parameter = function.getArgument(tensor.index);
-    // What is made of the whole parameter alone, up to what applies it.
+    // Values that depend only on the whole parameter, up to the op that applies
+    // it.
     llvm::SmallSetVector<Value, 4> made;
     made.insert(parameter);
     for (size_t next = 0; next < made.size(); ++next) {

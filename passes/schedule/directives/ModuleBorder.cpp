@@ -43,8 +43,8 @@ bool ModuleBorder::isOutside(Value value) {
   return !op || !contains(op);
 }
 
-/// What directives put in between does not change which input is which: it
-/// reads where those do that read what it makes.
+/// Ops that directives insert do not change the order of inputs: they count as
+/// their readers.
 ModuleBorder::ReadPlace ModuleBorder::getReadPlace(OpOperand &use) {
   Operation *reader = use.getOwner();
   if (unsigned position = scopes.getPosition(reader))

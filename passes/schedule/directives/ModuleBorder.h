@@ -1,7 +1,7 @@
-//===- ModuleBorder.h - What goes into a module and out ---------*- C++ -*-===//
+//===- ModuleBorder.h - Inputs and outputs of modules -----------*- C++ -*-===//
 //
-// The activations at the border of a module of the model, which directives
-// speak of as its inputs and outputs.
+// The activations at the border of a module of the model, which directives call
+// its inputs and outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,12 @@ namespace mlir::dist {
 /// Whether the op commutes with a sum pending on the flagged operands.
 bool commutesWithSum(Operation *op, ArrayRef<OpOperand *> flagged);
 
-/// The ops of one module, those of modules within it among them, and the
-/// tensors that they take from elsewhere and give elsewhere. Parameters,
-/// constants and what is made of them alone are neither.
+/// The ops of one module, including modules within it, the tensors that they
+/// read from outside, and those that are read outside. Parameters and
+/// constants, and values that are computed only from these, are neither.
 class ModuleBorder {
 public:
-  /// What the ops of a module read that comes from elsewhere.
+  /// A tensor from outside that ops of a module read.
   using Reads = llvm::MapVector<Value, SmallVector<OpOperand *, 2>>;
 
   ModuleBorder(ScheduleApplication &application, unsigned scope)
@@ -33,30 +33,27 @@ public:
   /// Whether `op` came from the module or one within it.
   bool contains(Operation *op);
 
-  /// What the module reads that comes from elsewhere, in the program order of
-  /// its readers: where weights are applied to some of it, that; else all of
-  /// it.
+  /// The module's inputs, in the program order of their readers. If weights are
+  /// applied to some of them: only these.
   Reads findInputs();
-  /// Those of all activations that the module reads whose dimension `dim` it
-  /// reads in windows; where none is, those that it adds up along it, as
-  /// attention does with its keys; where none is either, what weights are
-  /// applied to, of which others may do so.
+  /// The inputs that the module reads in windows along `dim`. If there are no
+  /// such inputs: those that it sums along `dim`, as attention does with its
+  /// keys. If there are no such inputs either: those that weights are applied
+  /// to, whose results may be read in that way.
   Reads findHaloInputs(int64_t dim);
-  /// Values that the module's ops make and that are read elsewhere, in program
-  /// order.
+  /// The module's values that are read outside, in program order.
   SmallVector<Value> findOutputs();
-  /// Where one of them is read elsewhere.
+  /// The first op outside that reads one of them.
   SmallVector<OpOperand *> findOutsideUses(Value output);
 
 private:
   bool isWithin(StringAttr scope);
   bool isOutside(Value value);
-  /// The position of an op that reads something, and which operand of it that
-  /// is.
+  /// The position of a reader, and the number of its operand.
   using ReadPlace = std::pair<unsigned, unsigned>;
   ReadPlace getReadPlace(OpOperand &use);
   Reads findReads();
-  /// What weights are applied to, and all that is no parameter.
+  /// The tensors that weights are applied to, and all that are not parameters.
   using Inputs = llvm::SmallSetVector<Value, 4>;
   std::pair<Inputs, Inputs> findActivations();
   Reads sortInputs(const Inputs &inputs, Reads reads);

@@ -1,8 +1,9 @@
 //===- NotedDirectives.cpp - Directives about what is yet to come ---------===//
 //
-// dist.ring and dist.graph_halo: what they speak of, gathers of keys and values
-// or of rows, is only there at level 3, and so they are written down with the
-// mesh until then. Rows and sums by index are placed so that it will be there.
+// dist.ring and dist.graph_halo are about gathers of keys and values, or of
+// rows, which exist only at level 3. So they are noted on the mesh until then.
+// Rows, and sums by index, are placed in such a way that the gathers will
+// exist.
 //
 //===----------------------------------------------------------------------===//
 

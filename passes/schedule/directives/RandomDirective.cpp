@@ -62,7 +62,7 @@ private:
                                  << "module \"" << path
                                  << "\" draws random numbers outside of the "
                                     "body of a linalg op, which devices do not "
-                                    "share out";
+                                    "shard";
       error.attachNote(words.getLoc()) << "drawn here";
       return error;
     }

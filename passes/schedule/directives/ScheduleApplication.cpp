@@ -116,7 +116,8 @@ StringAttr ScheduleApplication::getCause(Operation *directive) {
 
 Location ScheduleApplication::locate(Operation *directive,
                                      Operation *op) const {
-  // The directive comes first: what is wrong with what it made is wrong there.
+  // The directive comes first: an error of its ops is an error at the
+  // directive.
   return FusedLoc::get(getContext(), {directive->getLoc(), op->getLoc()});
 }
 
@@ -147,8 +148,8 @@ static bool saysWhole(Operation *directive) {
   return shard && shard.getReplicate();
 }
 
-/// Why what is placed as `before` cannot be placed as `after` as well; empty
-/// where it can.
+/// Why a tensor placed as `before` cannot also be placed as `after`; empty if
+/// it can.
 static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
                                   ShardingAttr after, bool becomesWhole) {
   bool contradicts = (isWhole && !after.withoutPartial().isReplicated()) ||
@@ -369,9 +370,9 @@ LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
   OpBuilder builder(op);
   // Of no module within it, whose own border is elsewhere.
   auto module = builder.getStringAttr(scopes.getPath(scope));
-  // An earlier directive may have spoken of the same border: its constraint is
-  // what is read, or what reads. Borders of other modules that the value goes
-  // over are one after the other.
+  // An earlier directive may have constrained the same border: its constraint
+  // is the value, or the reader. Constraints of other modules' borders on the
+  // way follow each other.
   for (Operation *other :
        {value.getDefiningOp(),
         llvm::hasSingleElement(uses) ? uses.front()->getOwner() : nullptr})

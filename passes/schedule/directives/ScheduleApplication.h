@@ -1,7 +1,7 @@
-//===- ScheduleApplication.h - A schedule on its way in ---------*- C++ -*-===//
+//===- ScheduleApplication.h - State of applying a schedule -----*- C++ -*-===//
 //
-// What the directives of a schedule share while they are applied: the index of
-// the program, what earlier directives have placed, and how targets are found.
+// The state that directives share while a schedule is applied: the index of the
+// program, the placements by earlier directives, and how targets are found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace mlir::dist {
 /// arguments and results are written by `finish`, all at once.
 class ScheduleApplication {
 public:
-  /// What a directive names and the program has not is a warning with
+  /// A target that the program does not have is a warning with
   /// `allowUnmatched`, else an error.
   ScheduleApplication(ModuleOp module, MeshOp mesh,
                       const ScheduleFunctions &functions, bool allowUnmatched)
@@ -31,7 +31,7 @@ public:
 
   /// Applies a directive; returns the number of places or emits an error.
   FailureOr<unsigned> apply(ScheduleDirectiveOpInterface directive);
-  /// Writes what was placed to the functions.
+  /// Writes the placements to the functions.
   void finish();
 
   // For directives:
@@ -39,49 +39,51 @@ public:
   MLIRContext *getContext() const { return layout.getContext(); }
   const MeshLayout &getLayout() const { return layout; }
   MeshOp getMesh() const { return mesh; }
-  /// The mesh, for an op that need not name the only one: else null.
+  /// The mesh; null if the op need not name it, because it is the only one.
   FlatSymbolRefAttr getNeededMesh() const {
     return isOnlyMesh ? FlatSymbolRefAttr() : layout.getName();
   }
   ScopeIndex &getScopes() { return scopes; }
   Origins &getOrigins() { return origins; }
   const ScheduleFunctions &getFunctions() const { return functions; }
-  /// Notes that a directive takes an op apart, or out; false where another one
-  /// has done so, after which the op may be no more.
+  /// Records that a directive splits or removes an op. False if another
+  /// directive has done so: then the op may not exist any more.
   bool take(Operation *op) { return taken.insert(op).second; }
   bool isTaken(Operation *op) const { return taken.contains(op); }
-  /// What the ops that a directive makes name as their cause.
+  /// The cause of the ops that a directive creates.
   StringAttr getCause(Operation *directive);
-  /// The location of an op that a directive makes because of `op`.
+  /// The location of an op that a directive creates because of `op`.
   Location locate(Operation *directive, Operation *op) const;
 
-  /// Places a tensor, beside what earlier directives say of it.
+  /// Places a tensor, combined with placements by earlier directives.
   LogicalResult place(Operation *directive, const NamedTensor &tensor,
                       ShardingAttr sharding);
-  /// Constrains result `result` of `op`, or where `use` is set what it reads
-  /// there. Propagation shards no dimension of it over the axes `whole`.
+  /// Constrains result `result` of `op`, or, if `use` is set, the value that it
+  /// reads there. Propagation shards no dimension of it over the axes `whole`.
   LogicalResult constrain(Operation *directive, Operation *op, OpOperand *use,
                           ShardingAttr sharding, unsigned result = 0,
                           ArrayRef<AxisRefAttr> whole = {});
-  /// Constrains what module `scope` gives or takes: `value`, where `uses`, some
-  /// of its uses, read it; `op` makes or reads it. The constraint belongs to
-  /// the module.
+  /// Constrains an input or output of module `scope`: `value`, in `uses`, some
+  /// of its uses; `op` computes or reads it. The constraint belongs to the
+  /// module.
   LogicalResult constrainBorder(Operation *directive, unsigned scope,
                                 Operation *op, Value value,
                                 ArrayRef<OpOperand *> uses,
                                 ShardingAttr sharding);
-  /// The op that an earlier directive made for the same use of `value`, if any.
+  /// The op that an earlier directive created for the same use of `value`, if
+  /// any.
   Operation *&getShared(Value value, Attribute use) {
     return shared[{value, use}];
   }
 
 private:
-  /// What directives say of an argument or a result, and the last of them.
+  /// The placement of an argument or a result by directives, and the last of
+  /// these.
   struct Placed {
     ShardingAttr sharding;
     std::string cause;
     Operation *directive;
-    /// Whether one of them says `replicate`, which the others do not add to.
+    /// Whether one of them is `replicate`, which the others cannot extend.
     bool isWhole = false;
   };
   struct PlacedTensors {
@@ -95,7 +97,7 @@ private:
 
   LogicalResult verifyFits(Operation *directive, Value value,
                            ShardingAttr sharding);
-  /// Adds a second directive's wish to a constraint.
+  /// Adds a second directive's sharding to a constraint.
   LogicalResult extend(Constraint &made, Operation *directive, Operation *op,
                        ShardingAttr sharding);
   ShardingConstraintOp createConstraint(OpBuilder &builder,
@@ -117,7 +119,7 @@ private:
   llvm::DenseSet<Operation *> taken;
   llvm::DenseMap<Operation *, StringAttr> causes;
   llvm::MapVector<Operation *, PlacedTensors> placed;
-  /// Constraints made, by the result or the use that they constrain.
+  /// Constraints so far, by the result or the use that they constrain.
   llvm::DenseMap<void *, Constraint> constraints;
   /// Constraints at borders of modules.
   llvm::DenseMap<Operation *, Constraint> borders;

@@ -1,9 +1,9 @@
 //===- ScheduleFunctions.h - Functions beside a schedule --------*- C++ -*-===//
 //
-// A directive may name functions: what a module is replaced by, or what a sync
-// does. They stand beside the schedule in its file and come into the program
-// with it, but are no part of the program: their ops are, where a directive
-// puts them.
+// A directive may name functions: a replacement for a module, or the code of a
+// sync. They stand beside the schedule in its file, and are moved into the
+// program with it. The functions are not part of the program: only copies of
+// their ops are, where a directive puts them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace mlir::dist {
 /// `module`, where they are private and get names of their own.
 void moveFunctions(ScheduleOp schedule, ModuleOp holder, ModuleOp module);
 
-/// The functions of the schedules of a program, taken out of it.
+/// The functions of the schedules of a program, removed from it.
 class ScheduleFunctions {
 public:
   explicit ScheduleFunctions(ModuleOp module);

@@ -17,7 +17,7 @@ using namespace mlir::dist;
 // Lists of dimensions
 //===----------------------------------------------------------------------===//
 
-/// What the directive asks of a tensor of this type; `what` describes it.
+/// The directive's placement of a tensor of this type; `what` describes it.
 static FailureOr<ShardingAttr> getAsked(ShardOp directive,
                                         const MeshLayout &layout, Type type,
                                         const Twine &what) {
@@ -200,14 +200,14 @@ static LogicalResult verifyBlocks(ShardOp directive, const ScopeIndex &scopes,
          << llvm::interleaved(sizes) << "]";
 }
 
-/// Of parameters that the directive cuts in blocks of different sizes, the
-/// numbers of those blocks. Fails after an error where one has been taken apart
-/// in no or other blocks.
+/// For parameters that the directive cuts in blocks of different sizes: the
+/// numbers of those blocks. Fails after an error if one has been split in no or
+/// other blocks.
 static FailureOr<SmallVector<unsigned>> findBlocks(ShardOp directive,
                                                    const ScopeIndex &scopes,
                                                    ArrayRef<unsigned> targets) {
-  // Those of one name are parts of one parameter, but for what others read of
-  // it as a whole.
+  // Arguments of one name are parts of one parameter, except for readers of the
+  // whole.
   llvm::MapVector<std::pair<Operation *, StringRef>, SmallVector<unsigned, 4>>
       byName;
   for (unsigned number : targets) {

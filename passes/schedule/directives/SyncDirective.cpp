@@ -133,7 +133,7 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
                                       : keepsType ? std::optional<int64_t>(0)
                                                   : std::nullopt;
       auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
-      // What lies between the sum and the reshape keeps the shape: the sum can
+      // The ops between the sum and the reshape keep the shape, so the sum can
       // be reshaped first.
       if (!mapped && expand) {
         OutputPlace pending = place;

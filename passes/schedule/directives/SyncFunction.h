@@ -1,4 +1,4 @@
-//===- SyncFunction.h - A sync by a user's own function ---------*- C++ -*-===//
+//===- SyncFunction.h - A sync by a user's function -------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_SCHEDULE_DIRECTIVES_SYNCFUNCTION_H
 #define DIST_PASSES_SCHEDULE_DIRECTIVES_SYNCFUNCTION_H
@@ -16,11 +16,11 @@ public:
   static FailureOr<SyncFunction> find(SyncOp directive,
                                       ScheduleApplication &application);
 
-  /// Whether the value that it takes is a pending reduction.
+  /// Whether its argument is a pending reduction.
   bool takesPending() const { return source.isPartial(); }
 
-  /// Makes the op that does to `value` what the function says. Fails after an
-  /// error at the directive where the value's parts are of another type.
+  /// Creates the op that applies the function to `value`. Fails after an error
+  /// at the directive if the value's parts have another type.
   FailureOr<ManualReshardOp> apply(OpBuilder &builder, Location loc,
                                    Value value);
 

@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/schedule/files/Schedule.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -160,7 +161,6 @@ static void renameAxes(ArrayRef<Operation *> directives, DictionaryAttr axes,
 }
 
 FailureOr<ScheduleOp> Includer::load(IncludeOp include, StringRef file) {
-  constexpr size_t kMostNested = 64;
   FailureOr<OwningOpRef<ModuleOp>> holder =
       parseScheduleFile(include.getContext(), file);
   if (failed(holder))
@@ -183,7 +183,6 @@ FailureOr<ScheduleOp> Includer::load(IncludeOp include, StringRef file) {
 }
 
 FailureOr<SmallVector<Operation *>> Includer::expand(IncludeOp include) {
-  constexpr size_t kMostDirectives = 1 << 20;
   FailureOr<std::string> file = findFile(include);
   if (failed(file))
     return failure();

@@ -1,6 +1,6 @@
 //===- Include.h - Schedules within schedules -------------------*- C++ -*-===//
 //
-// What dist.include does.
+// Implements dist.include.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +13,12 @@
 
 namespace mlir::dist {
 
-/// The module that a schedule file holds; no output replaces the file. Fails
-/// after an error that names it.
+/// The module in a schedule file. No output replaces the file. Fails after an
+/// error that names it.
 FailureOr<OwningOpRef<ModuleOp>> parseScheduleFile(MLIRContext *context,
                                                    StringRef file);
 
-/// Puts the directives of other schedules in the place of each dist.include.
+/// Replaces each dist.include by the directives of the other schedule.
 LogicalResult expandIncludes(ScheduleOp schedule);
 
 } // namespace mlir::dist

@@ -7,6 +7,7 @@
 
 #include "passes/schedule/files/LocatedJson.h"
 #include "mlir/IR/Diagnostics.h"
+#include "passes/bounds/Bounds.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <nlohmann/json.hpp>
@@ -157,7 +158,6 @@ private:
   }
 
   bool open(LocatedJson::Kind kind) {
-    constexpr size_t kMostNested = 64;
     if (path.size() == kMostNested)
       return fail("nested more than 64 deep");
     path.push_back(make(kind));

@@ -1,7 +1,7 @@
-//===- LocatedJson.h - JSON with the lines it stands on ---------*- C++ -*-===//
+//===- LocatedJson.h - JSON with line numbers -------------------*- C++ -*-===//
 //
-// llvm::json forgets where values stood, in which order, and which were given
-// twice; messages about a user's file need all three.
+// llvm::json forgets the positions of values, their order, and repeated keys.
+// Messages about a user's file need all three.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@ struct LocatedJson {
 
   Kind kind = Null;
   unsigned line = 0, column = 0;
-  /// Of an integer; it is out of range where `text` is not empty.
+  /// For an integer; `text` is not empty if it is out of range.
   int64_t integer = 0;
-  /// Of a string, or of a number that does not fit.
+  /// For a string, or for a number that does not fit.
   std::string text;
-  /// Of a list or an object.
+  /// For a list or an object.
   std::vector<LocatedJson> items;
-  /// Of an object, as many as items; no two are equal.
+  /// For an object, one for each item; no two are equal.
   std::vector<LocatedJson> keys;
 
   /// "null", "a number", … for messages.
@@ -36,8 +36,8 @@ struct LocatedJson {
   /// The member called `key`, if any.
   const LocatedJson *find(StringRef key) const;
 
-  /// Parses `text`. Emits an error in file `file` and returns nullopt where it
-  /// is no JSON, gives a key twice, or is nested more than 64 deep.
+  /// Parses `text`. Emits an error in file `file` and returns nullopt if it is
+  /// not JSON, gives a key twice, or is nested more than 64 deep.
   static std::optional<LocatedJson> parse(StringRef text, StringRef file,
                                           MLIRContext *context);
 };

@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a plan says of one mesh axis: replicate, shard a dimension, or leave a
-/// reduction pending.
+/// A plan's placement for one mesh axis: replicate, shard a dimension, or leave
+/// a reduction pending.
 struct AxisPlacement {
   AxisRefAttr axis;
   std::optional<int64_t> dim;
@@ -456,8 +456,8 @@ LogicalResult PlanReader::readForward(const LocatedJson &forward) {
   return success();
 }
 
-/// `{"layers.\d+.mlp.experts": ["ep"]}`: what modules share out over axes, or
-/// send round.
+/// `{"layers.\d+.mlp.experts": ["ep"]}`: modules and the axes over which they
+/// are sharded, or form a ring.
 LogicalResult PlanReader::readModules(
     const LocatedJson &modules,
     function_ref<void(const LocatedJson &, ArrayAttr)> add) {

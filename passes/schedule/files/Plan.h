@@ -1,8 +1,8 @@
 //===- Plan.h - Sharding plans ----------------------------------*- C++ -*-===//
 //
-// A plan says in JSON, in veScale's form, how parameters and the activations at
-// the borders of modules are placed. It becomes a schedule, a directive for
-// each placement list.
+// A plan is JSON in veScale's form. It gives placements for parameters, and for
+// the activations at the borders of modules. It becomes a schedule, with a
+// directive for each placement list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@ struct PlannedSchedule {
   ScheduleOp schedule;
 };
 
-/// Reads the plan in `text`, the contents of `file`, for `program`, whose mesh
-/// it is on where it defines none. Its directives have their places in `file`.
-/// Fails after an error at the line that is wrong.
+/// Reads the plan `text`, the contents of `file`, for `program`. A plan without
+/// a mesh is on the program's mesh. Its directives have their positions in
+/// `file`. Fails after an error at the line that is wrong.
 FailureOr<PlannedSchedule> readPlan(StringRef text, StringRef file,
                                     ModuleOp program);
 

@@ -103,8 +103,8 @@ public:
   void printNotes(llvm::raw_ostream &notes) const;
 
 private:
-  /// The name of a tensor or module, and what the plan says of it; empty where
-  /// there is nothing to say.
+  /// The name of a tensor or module, and its placement in the plan; empty if it
+  /// has no entry.
   struct Entry {
     std::string name, suffix, value;
   };
@@ -227,8 +227,8 @@ std::string PlanText::describe(ShardingAttr sharding, StringRef name,
   return "{" + text + "}";
 }
 
-/// Of several arguments of one name, or of a parameter that has been taken
-/// apart: `["IS(0,[64,16,16])"]`.
+/// For several arguments of one name, or a parameter that has been split:
+/// `["IS(0,[64,16,16])"]`.
 std::string PlanText::describeParts(ArrayRef<Part> parts, StringRef name) {
   Blocks blocks;
   SmallVector<std::pair<int64_t, int64_t>> found; // offsets and sizes
@@ -288,7 +288,7 @@ std::string PlanText::describeUses(ArrayRef<PlanWriter::Use> uses,
       if (failed(verifyCompatibleShape(
               value.getType(), cast<TypeAttr>(types[use.operand]).getValue())))
         return giveUp(name, "is read by ops that have been taken apart");
-      // What comes out of a module is moved by who reads it only afterwards.
+      // An output of a module is moved by its readers only afterwards.
       if (!border.isInput)
         while (auto reshard = value.getDefiningOp<ReshardOp>()) {
           if (isWithin(reshard, border.path))

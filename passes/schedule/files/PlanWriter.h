@@ -1,9 +1,9 @@
-//===- PlanWriter.h - What was decided, as a plan ---------------*- C++ -*-===//
+//===- PlanWriter.h - Writes a placed program as a plan ---------*- C++ -*-===//
 //
 // The way back from a placed program to a plan (Plan.h). The borders of modules
-// are those of the model as a plan's reader will find it: they are looked for
-// before a schedule is applied, and where their values have come to be is read
-// when all is placed.
+// are those of the model, as a reader of the plan will find it. So they are
+// looked up before a schedule is applied. The placements of their values are
+// read after placement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +24,19 @@ public:
   /// ops.
   explicit PlanWriter(ModuleOp model);
 
-  /// Writes the plan of what the model has become at level 2. What the form
-  /// cannot say is null in it, and is said with its reason on `notes`.
+  /// Writes the plan of the model at level 2. Placements that a plan cannot
+  /// express become null, and the reason is written to `notes`.
   LogicalResult write(ModuleOp placed, llvm::raw_ostream &plan,
                       llvm::raw_ostream &notes) const;
 
 private:
   friend class PlanText;
 
-  /// Where an op, by its mark, reads a value.
+  /// Where an op, identified by its mark, reads a value.
   struct Use {
     unsigned mark, operand;
   };
-  /// What goes into a module, or comes out of it: where each value is read.
+  /// An input or output of a module: where each value is read.
   struct Border {
     std::string path;
     bool isInput;

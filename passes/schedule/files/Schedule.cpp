@@ -210,7 +210,7 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
     return failure();
   ScheduleFunctions functions(module);
   llvm::DenseMap<Operation *, unsigned> places;
-  // What changes ops comes before what places them.
+  // Directives that change ops come before those that place them.
   if (failed(applyAll<ReplaceOp>(module, schedule, mesh, functions,
                                  allowUnmatched, places)) ||
       failed(applyAll<DecomposeOp>(module, schedule, mesh, functions,

@@ -1,6 +1,6 @@
 //===- Schedule.h - Reading and applying schedules --------------*- C++ -*-===//
 //
-// What --dist-apply-schedule does.
+// Implements --dist-apply-schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +26,14 @@ FailureOr<ScheduleOp> loadPlan(ModuleOp module, StringRef file);
 FailureOr<ScheduleOp> findSchedule(ModuleOp module, StringRef name);
 
 /// Writes the directives of `schedule` into `module` as shardings, constraints
-/// and syncs, then erases the schedule. Writes to `report`, unless it is null,
-/// a line for each directive: how many places it applied to. What matches
-/// nothing is a warning with `allowUnmatched`, else an error.
+/// and syncs, then erases the schedule. Writes a line for each directive to
+/// `report`, unless it is null: how many places it applied to. A target that
+/// matches nothing is a warning with `allowUnmatched`, else an error.
 LogicalResult applySchedule(ModuleOp module, ScheduleOp schedule,
                             llvm::raw_ostream *report,
                             bool allowUnmatched = false);
 
-/// Registers what the directives of the dialect do.
+/// Registers the implementations of the dialect's directives.
 void registerScheduleDirectives(DialectRegistry &registry);
 
 } // namespace mlir::dist

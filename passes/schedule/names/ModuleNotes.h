@@ -1,7 +1,7 @@
-//===- ModuleNotes.h - What directives left for later levels ----*- C++ -*-===//
+//===- ModuleNotes.h - Directives for later levels --------------*- C++ -*-===//
 //
-// Of dist.ring, dist.graph_halo and dist.overlap the mesh says, by modules'
-// paths, what is asked for: what they speak of is only there at level 3.
+// dist.ring, dist.graph_halo and dist.overlap are about ops that exist only at
+// level 3. So they are noted on the mesh, by modules' paths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,16 +13,16 @@
 
 namespace mlir::dist {
 
-/// The name under which the dictionary has what is said of `path`. The model
-/// itself, whose path is empty, is "**", since every attribute has a name.
+/// The key of module `path` in the dictionary. The model itself has the empty
+/// path; its key is "**", since an attribute must have a name.
 StringRef getNoteName(StringRef path);
 
-/// The path of the module that an entry is of.
+/// The path of the module of an entry.
 StringRef getNotedModule(StringRef name);
 
-/// What `modules` (kRingsAttr, kGraphHalosAttr, kOverlapAttr of the mesh; may
-/// be null) say of the innermost module that the op is in and that such a
-/// directive names; null where none does.
+/// The note for an op: that of the innermost module around it that has one.
+/// `modules` is kRingsAttr, kGraphHalosAttr or kOverlapAttr of the mesh, and
+/// may be null. Null if no module has a note.
 const NamedAttribute *findModuleNote(Operation *op, DictionaryAttr modules);
 
 } // namespace mlir::dist

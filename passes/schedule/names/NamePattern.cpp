@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/names/NamePattern.h"
+#include "passes/bounds/Bounds.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -84,8 +85,8 @@ static StringRef getPerlClass(char escape) {
   return {};
 }
 
-/// The POSIX extended regular expression that says what `regex`, in the dialect
-/// of Perl and Python, does; nullopt where there is none.
+/// The POSIX extended regular expression that is equivalent to `regex`, in the
+/// dialect of Perl and Python; nullopt if there is none.
 static std::optional<std::string> translateRegex(StringRef regex,
                                                  std::string &error) {
   auto refuse = [&](StringRef what) {
@@ -178,7 +179,6 @@ static std::vector<std::optional<char>> findPrefix(StringRef regex) {
 /// `glob` with the numbers of ranges written out: `{2..4}` is `{2,3,4}`. Sets
 /// `error` for a range that is empty or endless.
 static std::string expandRanges(StringRef glob, std::string &error) {
-  constexpr uint64_t kMostNumbers = 1 << 16;
   std::string expanded;
   while (true) {
     auto [before, rest] = glob.split('{');
@@ -195,7 +195,7 @@ static std::string expandRanges(StringRef glob, std::string &error) {
       glob = rest;
       continue;
     }
-    if (first > last || last - first >= kMostNumbers) {
+    if (first > last || last - first >= kMostRangeNumbers) {
       error = "the range {" + inside.str() + "} is " +
               (first > last ? "empty" : "too long");
       return expanded;
@@ -219,7 +219,6 @@ std::optional<NamePattern> NamePattern::parse(StringRef given,
   if (!error.empty())
     return std::nullopt;
   StringRef text = expanded;
-  constexpr int kMostNested = 64;
   int depth = 0;
   for (char c : text) {
     depth += (c == '{' || c == '(') - (c == '}' || c == ')');
@@ -304,7 +303,7 @@ public:
       : isRegex(isRegex), open(isRegex ? '(' : '{'), close(isRegex ? ')' : '}'),
         separator(isRegex ? '|' : ',') {}
 
-  /// Of what opens in the part [begin, end) of `pattern`.
+  /// The opening brackets in the part [begin, end) of `pattern`.
   void find(StringRef pattern, size_t begin, size_t end);
 
   std::vector<NamePattern::Alternative> found;

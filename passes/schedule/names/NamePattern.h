@@ -28,13 +28,13 @@ namespace mlir::dist {
 /// which the model itself has among its modules.
 class NamePattern {
 public:
-  /// Returns nullopt and sets `error` where `text` is malformed.
+  /// Returns nullopt and sets `error` if `text` is malformed.
   static std::optional<NamePattern> parse(StringRef text, std::string &error);
 
   bool matches(StringRef name) const;
 
-  /// A pattern with one of the alternatives of one of its braces (a regular
-  /// expression's groups) in place of all.
+  /// A pattern in which one of its braces (for a regular expression, one of its
+  /// groups) is replaced by one of its alternatives.
   struct Alternative {
     std::string text, pattern;
   };
@@ -42,7 +42,7 @@ public:
   /// well-formed. (`{a,b{c,d}}`: a, c and d.)
   static std::vector<Alternative> findAlternatives(StringRef pattern);
 
-  /// A glob for one component of a name: what is between two dots.
+  /// A glob for one component of a name: the text between two dots.
   struct Component {
     enum Kind {
       Literal, ///< `text` itself
@@ -53,7 +53,7 @@ public:
     std::string text;
     std::optional<llvm::Regex> regex;
   };
-  /// The pattern component by component; null for a regular expression, and for
+  /// The pattern component by component. Null for a regular expression, and for
   /// a glob of which a part other than `**` may match dots.
   const std::vector<Component> *getComponents() const {
     return components ? &*components : nullptr;
@@ -65,18 +65,18 @@ private:
   /// Splits `glob`, which is well-formed, into components if it can be.
   void split(StringRef glob);
 
-  /// The only name that matches, where the pattern is a plain name.
+  /// The only name that matches, if the pattern is a plain name.
   std::string literal;
   std::optional<llvm::Regex> regex;
-  /// What every match of `regex` begins with; nullopt stands for any character.
-  /// Tells most names apart at a fraction of the cost.
+  /// The prefix of every match of `regex`; nullopt stands for any character.
+  /// Distinguishes most names at a fraction of the cost.
   std::vector<std::optional<char>> prefix;
   std::optional<std::vector<Component>> components;
 };
 
-/// The one of `names` that the author of `pattern`, which matches none, most
-/// likely meant: one that it matches with a prefix put before, else the nearest
-/// by edit distance; empty where none is near.
+/// The name that the author of `pattern`, which matches none of `names`, most
+/// likely meant. It is a name that the pattern matches with a prefix, else the
+/// nearest by edit distance. Empty if no name is near.
 StringRef findNearMiss(StringRef pattern, ArrayRef<StringRef> names);
 
 } // namespace mlir::dist

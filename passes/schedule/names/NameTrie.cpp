@@ -34,7 +34,7 @@ SmallVector<unsigned> NameTrie::match(const NamePattern &pattern) const {
   }
 
   ArrayRef<Component> components = *pattern.getComponents();
-  // What the glob of a component says of a text, asked once for each text.
+  // Whether the glob of a component matches a text, cached by text.
   std::vector<llvm::DenseMap<StringRef, bool>> answers(components.size());
   auto matches = [&](unsigned number, StringRef text) {
     auto [answer, isNew] = answers[number].try_emplace(text, false);

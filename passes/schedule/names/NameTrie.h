@@ -1,7 +1,7 @@
 //===- NameTrie.h - Dotted names by their components ------------*- C++ -*-===//
 //
-// A tree of names such as `transformer.h.0.attn`, one component a level, so
-// that a glob looks only at what its components match.
+// A tree of names such as `transformer.h.0.attn`, one component for each level.
+// A glob looks only at nodes that its components match.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ public:
   NameTrie() { nodes.emplace_back(); }
 
   /// The node of `name`, which must outlive the tree. Nodes are numbered in the
-  /// order of their making, parents before children.
+  /// order of their creation, parents before children.
   unsigned insert(StringRef name);
 
   size_t size() const { return nodes.size(); }

@@ -1,6 +1,7 @@
 //===- Origins.cpp - Where the tensors that an op reads come from ---------===//
 
 #include "passes/schedule/names/Origins.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;
@@ -33,14 +34,9 @@ static OpOperand *getOnlySource(Value tensor) {
 
 /// What a value is that comes from no single other one.
 static Origin::Kind classify(Value root) {
-  if (auto argument = dyn_cast<BlockArgument>(root)) {
-    auto function =
-        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    return function && argument.getOwner()->isEntryBlock() &&
-                   function.getArgAttr(argument.getArgNumber(), kParameterAttr)
-               ? Origin::Parameter
-               : Origin::Computed;
-  }
+  if (isa<BlockArgument>(root))
+    return isArgumentWith(root, kParameterAttr) ? Origin::Parameter
+                                                : Origin::Computed;
   Operation *op = root.getDefiningOp();
   // linalg.fill reads no tensor, and has a region.
   bool isConstant =

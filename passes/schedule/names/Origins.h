@@ -1,7 +1,7 @@
-//===- Origins.h - Where the tensors that an op reads come from -*- C++ -*-===//
+//===- Origins.h - Origins of the tensors that ops read ---------*- C++ -*-===//
 //
-// Parameters reach their readers through reshapes, transposes and casts; this
-// tells them from activations and constants.
+// Parameters reach their readers through reshapes, transposes and casts. This
+// distinguishes them from activations and constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +13,10 @@
 
 namespace mlir::dist {
 
-/// Where a tensor comes from, through ops with a single tensor to read.
+/// The origin of a tensor, through ops with a single tensor operand.
 struct Origin {
   enum Kind { Parameter, Constant, Computed } kind = Computed;
-  /// The parameter, or whatever else the chain of ops begins with.
+  /// The parameter, or any other value, that the chain of ops begins with.
   Value root;
 };
 
@@ -28,15 +28,15 @@ struct FeatureContraction {
   OpOperand *activation;
 };
 
-/// The tensors that `op` reads: operands that are ranked tensors and no
-/// destination.
+/// The tensors that `op` reads: operands that are ranked tensors and not
+/// destinations.
 SmallVector<OpOperand *, 4> getDataOperands(Operation *op);
 
 /// Whether a dimension of the tensor holds `factor`.
 bool holdsFactor(const TensorRule &tensor, unsigned factor);
 
-/// Origins of values, each found once. What directives put into the program,
-/// constraints, syncs and reshapes, does not change them.
+/// Origins of values, cached. The ops that directives add (constraints, syncs
+/// and reshapes) do not change them.
 class Origins {
 public:
   Origin get(Value tensor);

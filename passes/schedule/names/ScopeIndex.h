@@ -26,11 +26,11 @@ struct NamedTensor {
   std::string describe() const;
 };
 
-/// The values that one node of the model made, by the name that the locations
-/// of its ops have.
+/// The values that one node of the model computed, by the name in the locations
+/// of its ops.
 struct NamedValues {
   StringRef name;
-  /// Those that something else reads, in program order.
+  /// The values that another op reads, in program order.
   SmallVector<Value, 1> values;
 };
 
@@ -38,9 +38,9 @@ struct NamedValues {
 std::string joinPaths(StringRef outer, StringRef inner);
 
 /// Which ops came from which module of the model, and which tensors have which
-/// names. A path stands for its own ops and those of the modules within it;
-/// paths without ops of their own, such as `h.0` where all ops are in
-/// `h.0.attn` and `h.0.mlp`, are there as well.
+/// names. A path stands for its own ops and those of the modules within it.
+/// Paths without ops of their own are included, such as `h.0` if all ops are in
+/// `h.0.attn` and `h.0.mlp`.
 class ScopeIndex {
 public:
   explicit ScopeIndex(ModuleOp module);
@@ -59,17 +59,18 @@ public:
   StringRef getPath(unsigned scope) const { return paths.getName(scope); }
   /// The ops of a scope and of those within it, in program order within each.
   SmallVector<Operation *> getOps(unsigned scope) const;
-  /// Adds an op that a directive made.
+  /// Adds an op that a directive created.
   void add(Operation *op);
-  /// The op's place in program order, from 1 on; 0 for one that a directive
-  /// made.
+  /// The op's position in program order, from 1 on; 0 for an op that a
+  /// directive created.
   unsigned getPosition(Operation *op) const { return positions.lookup(op); }
 
   const NamedTensor &getTensor(unsigned number) const {
     return tensors[number];
   }
   const NamedValues &getValues(unsigned number) const { return values[number]; }
-  /// Until then no value has a name. Walks the program.
+  /// Adds the names of values, by a walk over the program. Before, no value has
+  /// a name.
   void addValueNames();
 
 private:

@@ -100,7 +100,7 @@ void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
         continue;
       why = "it is padded with rows of its own, which are not read in place";
     } else if (isa<linalg::LinalgOp>(operand.getOwner())) {
-      why = "no loop that moves its windows can be shared out";
+      why = "no loop that moves its windows can be sharded";
     }
     if (!said.insert({operand.get(), operand.getOwner()->getLoc()}).second)
       return;

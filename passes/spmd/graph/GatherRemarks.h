@@ -1,10 +1,10 @@
-//===- GatherRemarks.h - Says where halos would do, and do not --*- C++ -*-===//
+//===- GatherRemarks.h - Remarks on gathers for windows ---------*- C++ -*-===//
 //
-// Windows, attention near each query and crops need rows of neighbours alone.
-// Where placement gathers a whole dimension for them a remark says so: how much
-// each device sends, why, and what helps. Nothing is said where a schedule asks
-// for it (a value is whole then before the op reads it), nor where an exchange
-// would send no less.
+// Windows, attention near each query, and crops need only rows of neighbours.
+// If placement gathers a whole dimension for them, a remark says so: how much
+// each device sends, why, and what helps. There is no remark if a schedule asks
+// for the gather (the value is then whole before the op reads it), or if an
+// exchange would not send less.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ class GatherRemarks {
 public:
   explicit GatherRemarks(const MeshLayout &layout) : layout(layout) {}
 
-  /// The operand is placed as `now` and brought to `wanted` for its op. Several
-  /// ops that one of the model became say it once.
+  /// The operand is placed as `now` and brought to `wanted` for its op. If one
+  /// op of the model became several, there is one remark for all of them.
   void visit(OpOperand &operand, ShardingAttr now, ShardingAttr wanted,
              const ShardingRule &rule);
 
@@ -30,8 +30,8 @@ private:
   llvm::DenseSet<std::pair<Value, Location>> said;
 };
 
-/// Says that `bytes` are sent by each device to gather dimension `dim` of what
-/// an op reads.
+/// Reports that each device sends `bytes` to gather dimension `dim` of an
+/// operand.
 void remarkGather(Location loc, const Twine &reader, int64_t dim, int64_t bytes,
                   const Twine &why);
 

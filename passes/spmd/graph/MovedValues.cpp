@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/PlacementGraph.h"
 
 using namespace mlir;
@@ -19,7 +20,6 @@ static bool isCheap(Operation *op) {
 }
 
 OpOperand *mlir::dist::getMoved(Operation *op) {
-  constexpr int64_t kMostOps = 4;
   if (auto pad = dyn_cast<tensor::PadOp>(op))
     return pad.getConstantPaddingValue() ? &pad.getSourceMutable() : nullptr;
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
@@ -35,7 +35,7 @@ OpOperand *mlir::dist::getMoved(Operation *op) {
   Block &body = *linalgOp.getBlock();
   if (!linalgOp.getMatchingBlockArgument(linalgOp.getDpsInitOperand(0))
            .use_empty() ||
-      llvm::range_size(body) > kMostOps + 1 ||
+      llvm::range_size(body) > kMostMovingOps + 1 ||
       !llvm::all_of(body.without_terminator(),
                     [](Operation &nested) { return isCheap(&nested); }))
     return nullptr;
@@ -43,9 +43,8 @@ OpOperand *mlir::dist::getMoved(Operation *op) {
 }
 
 int64_t mlir::dist::getLeastBytes(Value value) {
-  constexpr int kMostSteps = 16;
   int64_t least = getTensorBytes(value.getType());
-  for (int step = 0; step < kMostSteps && value.hasOneUse(); ++step) {
+  for (int step = 0; step < kMostMoves && value.hasOneUse(); ++step) {
     Operation *op = value.getDefiningOp();
     OpOperand *moved = op ? getMoved(op) : nullptr;
     if (!moved || isFreeValue(moved->get()))

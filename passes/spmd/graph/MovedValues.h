@@ -7,13 +7,12 @@
 
 namespace mlir::dist {
 
-/// The tensor that `op` only moves to other places, repeats, pads, converts or
-/// scales; null for other ops. To do that for more of it costs little more than
-/// to write it.
+/// The tensor that `op` only moves, repeats, pads, converts or scales; null for
+/// other ops. Doing that for more elements costs little more than writing them.
 OpOperand *getMoved(Operation *op);
 
-/// The bytes of a value, or of what it is made of by ops that only move it,
-/// where that is less. Looks at a bounded number of ops.
+/// The bytes of a value, or of the value that it is moved from, if that is
+/// smaller. Looks at a bounded number of ops.
 int64_t getLeastBytes(Value value);
 
 } // namespace mlir::dist

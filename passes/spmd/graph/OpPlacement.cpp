@@ -85,7 +85,7 @@ LogicalResult OpVerifier::verifyFactors() {
         (factor.kind == FactorKind::Reduction && !rule.masksPadding);
     if (isEvenOnly && !layout.isEven(factors[index], factor.size))
       return refuse("a dimension of " + Twine(factor.size) +
-                    " that is shared out over " +
+                    " that is sharded over " +
                     printAxes(factors[index].getAllAxes()) +
                     " has padding, which the op does not keep apart");
     if (!factor.accepts(layout, factors[index]))

@@ -1,4 +1,4 @@
-//===- OpPlacement.h - Whether an op can be placed like this ----*- C++ -*-===//
+//===- OpPlacement.h - Check of an op's placement ---------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_SPMD_GRAPH_OPPLACEMENT_H
 #define DIST_PASSES_SPMD_GRAPH_OPPLACEMENT_H
@@ -7,11 +7,12 @@
 
 namespace mlir::dist {
 
-/// Checks that placements of an op's operands and results (in this order; null
-/// for what is no ranked tensor) are those of one sharding of its factors, and
-/// that reductions are pending where these leave them, or where the op commutes
-/// with them or they are `exclusive` and pass, and nowhere else. Else an error
-/// at the op names what disagrees.
+/// Checks the placements of an op's operands and results, in this order (null
+/// for values that are not ranked tensors). They must be those of one sharding
+/// of its factors. Reductions must be pending where sharded factors leave them,
+/// or where the op commutes with them, or where they are `exclusive` and pass.
+/// No others may be pending. Otherwise emits an error at the op that names the
+/// values that disagree.
 LogicalResult verifyOpPlacement(Operation *op, const ShardingRule &rule,
                                 const MeshLayout &layout,
                                 ArrayRef<ShardingAttr> shardings,

@@ -1,8 +1,7 @@
-//===- PendingReductions.h - What sharded factors leave to do ---*- C++ -*-===//
+//===- PendingReductions.h - Partial results of sharded factors -*- C++ -*-===//
 //
-// A sharded reduction factor leaves results partial; which of them, over which
-// axes and in which way. Needs the factors' shardings of one op, looks at
-// nothing else.
+// A sharded reduction factor makes results partial: which results, over which
+// axes and of which kind. Depends only on the factors' shardings of one op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +12,8 @@
 
 namespace mlir::dist {
 
-/// The reductions that sharded factors leave pending in a result: all of one
-/// kind, since a value has no more.
+/// The reductions that sharded factors leave pending in a result. All have one
+/// kind, since a value has only one.
 struct Reduced {
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr, 2> axes;
@@ -22,25 +21,25 @@ struct Reduced {
   unsigned factor = ~0u;
 };
 
-/// What is pending in result `result` of an op whose factors are sharded as
-/// `factors`. Axes are in the factors' order.
+/// The reductions pending in result `result` of an op whose factors are sharded
+/// as `factors`. Axes are in the factors' order.
 Reduced getReduced(const MeshLayout &layout, const ShardingRule &rule,
                    ArrayRef<DimShardingAttr> factors, unsigned result);
 
-/// Whether two factors reduce some result in different ways: they cannot be
-/// sharded both.
+/// Whether two factors reduce some result in different ways. Then only one of
+/// them can be sharded.
 bool areKindsApart(const ShardingRule &rule, unsigned a, unsigned b);
 
-/// Adds axes that are pending as well, and brings all into the order and form
-/// that placements have them in.
+/// Adds pending axes, and normalizes the order and form of all of them as in
+/// placements.
 void addPending(const MeshLayout &layout, SmallVectorImpl<AxisRefAttr> &axes,
                 ArrayRef<AxisRefAttr> passed);
 
-/// The number that all elements are, if that is known.
+/// The number that all elements equal, if it is known.
 TypedAttr getConstantNumber(Value value);
 
-/// Whether accumulating onto `value` under `kind` adds nothing. Under
-/// sums both zeros do: all devices may begin with them, as one device does.
+/// Whether accumulating onto `value` under `kind` adds nothing. For sums, both
+/// zeros do: all devices may start from them, as one device does.
 bool isNeutral(Value value, ReductionKind kind);
 
 } // namespace mlir::dist

@@ -1,14 +1,15 @@
 //===- PlacedValues.h - Values while reshards are inserted ------*- C++ -*-===//
 //
-// Where each value is placed at the moment, pending reductions included, and
-// the copies of it that reshards have made. Needs final placements, which say
-// where values are meant to be (their targets); steps of --dist-insert-reshards
-// say where ops leave them, and ask for them as they need them.
+// The current placement of each value, pending reductions included, and the
+// copies of it that reshards have made. Needs final placements: these say how
+// values should be placed (their targets). Steps of --dist-insert-reshards
+// record how ops place their results, and ask for the placements that they
+// need.
 //
 // Invariants:
-// - what getPlacement says of a visited op's results is what its attribute
-//   `dist.shardings` says.
-// - all reshards of a value are among its copies, so that none is made twice.
+// - getPlacement of a visited op's results equals its attribute
+//   `dist.shardings`.
+// - all reshards of a value are among its copies, so none is made twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@
 
 namespace mlir::dist {
 
-/// Bytes sent, in the limit of many devices: so that choices do not depend on
+/// Bytes sent, in the limit of many devices, so that choices do not depend on
 /// their number. Gathers and scatters send the tensor once, reductions twice, a
 /// moved axis next to nothing, and slices nothing.
 int64_t getMoveCost(const MeshLayout &layout, int64_t bytes,
@@ -45,30 +46,32 @@ public:
 
   //===--- Where values are ---------------------------------------------===//
 
-  /// Where a value is now; null for values that are made where they are used.
+  /// The current placement of a value; null for values that are created where
+  /// they are used.
   ShardingAttr getPlacement(Value value) const;
-  /// Where a value will be once its reduction is completed: where propagation
-  /// wants it, if a reduce_scatter leads there; else as it is now.
+  /// The placement of a value after its reduction is completed: its target, if
+  /// a reduce_scatter leads there; else its current placement.
   ShardingAttr getCompleted(Value value) const;
-  /// The same for an operand whose placement costs something to change: what is
-  /// made where it is used does not tie the ops that share it together, unless
-  /// a constraint says where.
-  ShardingAttr getTie(Value value) const {
+  /// The same for an operand whose placement costs something to change. Null
+  /// for values that are created where they are used, since they do not tie the
+  /// ops that share them, unless a constraint places them.
+  ShardingAttr getTyingPlacement(Value value) const {
     return isa<RankedTensorType>(value.getType()) &&
                    (!isFreeValue(value) || constrained.contains(value))
                ? getCompleted(value)
                : ShardingAttr();
   }
-  /// Where propagation wants it; null for values that it does not know.
+  /// The placement that propagation found; null for values that it does not
+  /// know.
   ShardingAttr getTarget(Value value) const;
   bool isBackward(Operation *op) const { return graph.isBackward(op); }
-  /// Whether what `user` makes of a value is no concern of `op`: one is
-  /// backward, the other not. Copies concern both.
+  /// Whether `op` should ignore `user`, since one is backward and the other is
+  /// not. Copies concern both.
   bool isOfOtherPass(Operation *user, Operation *op) const {
     return !isa<ReshardOp>(user) && isBackward(user) != isBackward(op);
   }
-  /// Whether it is a parameter that is only stored in parts, and is gathered
-  /// where it is used.
+  /// Whether it is a parameter that is stored sharded, and gathered where it is
+  /// used.
   bool isStored(Value value) const {
     unsigned index = graph.getIndex(value);
     return index != kNone && !targets.getStoredAxes(index).empty();
@@ -77,7 +80,7 @@ public:
     unsigned index = graph.getIndex(value);
     (index == kNone ? newPlacements[value] : placements[index]) = sharding;
   }
-  /// Notes the placements of all results of an op, and writes them on it.
+  /// Records the placements of all results of an op, and writes them on it.
   void setShardings(Operation *op, ArrayRef<Attribute> shardings) {
     op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
   }
@@ -85,7 +88,8 @@ public:
     return op->getDiscardableAttr(shardingsName) != nullptr;
   }
 
-  /// Whether completing what is pending in `from` is all that leads to `to`.
+  /// Whether completing the reduction pending in `from` is all that leads to
+  /// `to`.
   bool isScattered(ShardingAttr from, ShardingAttr to) const;
 
   ShardingAttr place(ArrayRef<DimShardingAttr> dims,
@@ -96,29 +100,29 @@ public:
         layout.getName(), cast<RankedTensorType>(value.getType()).getRank());
   }
 
-  /// What it costs backward to bring a value, of which reshards may have made
-  /// copies, to `dims`.
+  /// The cost for backward of resharding a value to `dims`. Reshards may have
+  /// made copies of it.
   int64_t getCostFromCopies(Value value, int64_t bytes,
                             ArrayRef<DimShardingAttr> dims) const;
 
   //===--- Reshards -----------------------------------------------------===//
 
-  /// `value` placed as `wanted`, for `user`: itself, or a reshard of it.
+  /// `value`, placed as `wanted`, for `user`: itself, or a reshard of it.
   Value getAs(Value value, ShardingAttr wanted, Operation *user,
               function_ref<std::string()> cause);
-  /// A free value, made as `wanted`.
+  /// A free value, created as `wanted`.
   Value makeFree(Value value, ShardingAttr wanted);
   Value makeReshard(OpBuilder &builder, Location loc, Value value,
                     ShardingAttr from, ShardingAttr to, StringRef cause,
                     Attribute scope);
-  /// A reshard that was there before starts from `now`.
+  /// The source of a reshard that was in the program before becomes `now`.
   void adopt(ReshardOp reshard, ShardingAttr now);
 
-  /// Results of syncs count as values of their own: who uses one uses that, not
-  /// what the sync was made from.
+  /// Results of syncs count as values of their own. A user of such a result
+  /// uses it, and not the sync's operand.
   void setSynced(Value value) { synced.insert(value); }
-  /// The same of what goes back through a sync: it is asked where the value is,
-  /// but not which collective brings it there.
+  /// The same for a cotangent that goes back through a sync. Its placement is
+  /// prescribed, but not the collective that leads there.
   void setFollowed(Value value) {
     if (!isAskedFor(value))
       followed.insert(value);
@@ -129,13 +133,13 @@ public:
   bool isAskedFor(Value value) const {
     return synced.contains(value) || constrained.contains(value);
   }
-  /// Whether the collective that brings it there is asked for, too.
+  /// Whether the collective that leads there is prescribed, too.
   bool isCollectiveAskedFor(Value value) const {
     return isAskedFor(value) && !followed.contains(value);
   }
 
-  /// Takes an op without users away. Its memory stays as long as this does:
-  /// values are known by their address, and no other is to have the same.
+  /// Removes an op without users. Its memory stays as long as this object:
+  /// values are known by their address, so no other value may get the same one.
   void erase(Operation *op) {
     op->remove();
     op->dropAllReferences();
@@ -148,7 +152,7 @@ public:
     return cause < targets.getCauses().size() ? targets.getCauses()[cause]
                                               : std::string();
   }
-  /// Who caused the pending reduction of a value.
+  /// The cause of the pending reduction of a value.
   unsigned getPendingCause(Value value) const {
     auto found = pendingCauses.find(value);
     return found == pendingCauses.end() ? kNone : found->second;
@@ -158,9 +162,9 @@ public:
   }
 
 private:
-  /// What a reshard is a copy of, in the end.
+  /// The value that a reshard is a copy of, through all reshards.
   Value getOriginal(Value value) const;
-  /// The copy of a value from which the fewest bytes bring it to `wanted`.
+  /// The copy of a value from which the fewest bytes lead to `wanted`.
   Value getNearest(Value value, ShardingAttr wanted) const;
 
   const PlacementGraph &graph;
@@ -168,15 +172,14 @@ private:
   const MeshLayout &layout;
   MLIRContext *context;
   StringAttr shardingsName;
-  /// Placements that differ from the targets, by number of the value, and of
-  /// values that the graph does not know.
+  /// Placements that differ from the targets, by number of the value, and
+  /// placements of values that the graph does not know.
   std::vector<ShardingAttr> placements;
   llvm::DenseMap<Value, ShardingAttr> newPlacements;
   llvm::DenseMap<Value, unsigned> pendingCauses;
-  /// Free values as they were made so far.
+  /// Free values created so far.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
-  /// Reshards made so far of a value: the next one is made from the one that is
-  /// nearest.
+  /// Reshards of a value so far: the next reshard starts from the nearest one.
   llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
   llvm::SmallDenseSet<Value> synced, followed, constrained;
   SmallVector<Operation *> erased;

@@ -2,6 +2,7 @@
 
 #include "passes/spmd/graph/PlacementGraph.h"
 #include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -77,13 +78,7 @@ static void walkOps(Operation *root, function_ref<void(Operation *)> visit) {
 
 /// Whether an optimizer keeps it from step to step.
 static bool isOptimizerState(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto function =
-      argument
-          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-          : FunctionOpInterface();
-  return function && argument.getOwner()->isEntryBlock() &&
-         function.getArgAttr(argument.getArgNumber(), kStateAttr);
+  return isArgumentWith(value, kStateAttr);
 }
 
 void PlacementGraph::addValue(Value value, bool isBackward) {
@@ -94,8 +89,9 @@ void PlacementGraph::addValue(Value value, bool isBackward) {
   backward.push_back(isBackward || isOptimizerState(value));
 }
 
-/// What the attribute says, what is within such an op, and what reads what one
-/// made. Not what a loop has kept of a turn: that lies as it did in forward.
+/// Ops with the attribute, ops in these, and readers of their results. Values
+/// that a loop has kept of an iteration do not count: they are placed as in
+/// forward.
 bool PlacementGraph::computesBackward(Operation *op) const {
   if (isa<FunctionOpInterface>(op))
     return false;

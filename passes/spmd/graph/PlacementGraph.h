@@ -3,17 +3,16 @@
 // A module as placement sees it: values, and nodes that tie their dimensions
 // together through factors. Nodes are ops with their rule, and data-flow edges
 // (loop-carried values, branches, calls, constraints), which tie a group of
-// values as an elementwise op would. Read off the module once and never
-// changed. Everything lies in flat arrays, and rules are shared between ops
-// that look alike, so that a million ops fit.
+// values as an elementwise op would. Read from the module once and never
+// changed. Everything is in flat arrays, and rules are shared between equal
+// ops, so that a million ops fit.
 //
 // Invariants:
-// - a value has a number if it is a ranked tensor that is no free value;
-// numbers
+// - a value has a number if it is a ranked tensor and not a free value; numbers
 //   follow program order.
-// - a node has a link for each operand and result of its rule, operands first;
-//   kNone where that is no numbered value. Of a dist.follow the leader is
-//   the first link, which tells and is not told.
+// - a node has a link for each operand and result of its rule, operands first.
+//   A link is kNone if its value has no number. The first link of a dist.follow
+//   is the leader: it influences the others, and is not influenced.
 // - getUses lists the nodes of a value, once for each link.
 //
 //===----------------------------------------------------------------------===//
@@ -25,9 +24,9 @@
 
 namespace mlir::dist {
 
-/// Whether a value can be made on any device at no cost: constants,
-/// tensor.empty and what fills it. Such values tell nothing about placements,
-/// and every use gets its own.
+/// Whether a value can be created on any device at no cost: constants,
+/// tensor.empty and fills. Such values say nothing about placements, and every
+/// use gets its own.
 bool isFreeValue(Value value);
 
 class PlacementGraph {
@@ -40,15 +39,15 @@ public:
     /// Its tensors, operands before results, in `links`.
     unsigned firstLink;
     /// When it is visited. 0: moves data or computes elementwise; 1: contracts;
-    /// 2: the rest. Of backward: 3: follows; 4 to 6: as 0 to 2. 7: changes what
-    /// an optimizer keeps, which follows the model and does not lead it.
+    /// 2: the rest. In backward: 3: follows; 4 to 6: as 0 to 2. 7: changes an
+    /// optimizer's state, which follows the model and does not lead it.
     uint8_t level;
   };
   static constexpr unsigned kLevels = 8;
   static constexpr uint8_t kFollows = 3, kBackward = 4, kState = 7;
 
-  /// Reads `module`. Fails, with an error at the op, where tensors flow in a
-  /// way that cannot be placed.
+  /// Reads `module`. Fails, with an error at the op, if tensors flow in a way
+  /// that cannot be placed.
   LogicalResult build(Operation *module);
 
   ArrayRef<Value> getValues() const { return values; }
@@ -72,14 +71,14 @@ public:
                                 firstUse[value + 1] - firstUse[value]);
   }
 
-  /// What computes gradients, and what is made of them: it is placed when all
-  /// else is, and does not move it.
+  /// Ops that compute gradients, and ops that read these. They are placed after
+  /// all other ops, and do not change their placement.
   bool isBackward(Operation *op) const { return backwardOps.contains(op); }
   bool isBackward(unsigned value) const { return backward[value]; }
 
-  /// The rule of an op with tensors; ops that look alike share one.
+  /// The rule of an op with tensors; equal ops share one.
   const ShardingRule *getRule(Operation *op) { return rules.get(op); }
-  /// Ops without a sharding rule, one of each look: they run replicated.
+  /// Ops without a sharding rule, one of each kind: they run replicated.
   ArrayRef<Operation *> getUnruledOps() const { return rules.getUnruledOps(); }
 
 private:

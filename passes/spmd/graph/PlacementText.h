@@ -12,7 +12,7 @@ namespace mlir::dist {
 std::string describeOp(Operation *op);
 /// `"tp", "dp"(1)2`.
 std::string printAxes(ArrayRef<AxisRefAttr> axes);
-/// A dimension's sharding as assembly has it: `{"tp"}`.
+/// A dimension's sharding, written as in assembly: `{"tp"}`.
 std::string printDim(DimShardingAttr dim);
 
 } // namespace mlir::dist

@@ -1,14 +1,15 @@
-//===- Placements.h - Where values are placed, and why ----------*- C++ -*-===//
+//===- Placements.h - Placements of values, and their causes ----*- C++ -*-===//
 //
 // The sharding of every dimension of a graph's values, without pending
-// reductions: first what the annotations ask for (SeedPlacements.h), then what
-// propagation makes of it (Propagation.h).
+// reductions. It starts with the annotations (SeedPlacements.h) and is extended
+// by propagation (Propagation.h).
 //
 // Invariants:
-// - shardings are canonical, so that equal ones are the same attribute.
+// - shardings are canonical: equal ones are the same attribute.
 // - no axis shards two dimensions of a value.
-// - a dimension's sharding only grows: what it was is a prefix of what it is.
-// - what is not backward is settled before what is, and never changed by it.
+// - a dimension's sharding only grows: the old one is a prefix of the new one.
+// - values that are not backward are placed before backward ones, and never
+//   changed by these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,12 +26,12 @@ public:
 
   struct DimState {
     DimShardingAttr sharding;
-    /// Who asked for it: an index into the causes.
+    /// The cause: an index into the causes.
     unsigned cause = kNone;
-    /// The node that brought it here, and when; kNone for an annotation.
+    /// The node that propagated it here, and when; kNone for an annotation.
     unsigned node = kNone;
     unsigned round = 0;
-    /// An annotation says that it is sharded no further.
+    /// An annotation forbids to shard it further.
     bool isClosed = false;
   };
 
@@ -45,15 +46,15 @@ public:
     return ArrayRef(dims).slice(firstDim[value],
                                 firstDim[value + 1] - firstDim[value]);
   }
-  /// The placement that a value is meant to have; once it is final it is looked
-  /// up, not built.
+  /// The target placement of a value. Once it is final it is looked up, not
+  /// built.
   ShardingAttr getSharding(unsigned value) const;
   /// Nothing changes any more.
   void finalize() { finalShardings.assign(firstDim.size() - 1, {}); }
   void reopen() { finalShardings.clear(); }
 
-  /// Whether `value` can hold `sharding` on `dim` beside what it has on the
-  /// others.
+  /// Whether `value` can have `sharding` on `dim` beside the shardings of its
+  /// other dimensions.
   bool fits(unsigned value, unsigned dim, DimShardingAttr sharding) const;
 
   /// Whether a constraint fixes the value inside the program.
@@ -65,14 +66,14 @@ public:
     llvm::append_range(whole[value], axes);
   }
 
-  /// Whether an annotation shards the parameter `value` over axes that it is
-  /// not only stored over: its readers are meant to compute with the parts.
+  /// Whether an annotation shards the parameter `value` over axes that are not
+  /// just for storage. Its readers are then meant to compute with the parts.
   bool isSplitParameter(unsigned value) const { return split.count(value); }
   void setSplitParameter(unsigned value) { split.insert(value); }
 
-  /// Axes over which a parameter is only stored in parts and gathered for use
-  /// (ZeRO-3, Rajbhandari et al. 2020): those that shard an input, too, and
-  /// that no constraint beside the parameter's use asks for.
+  /// Axes over which a parameter is stored sharded, and gathered for use
+  /// (ZeRO-3, Rajbhandari et al. 2020). These also shard an input, and no
+  /// constraint at the parameter's use asks for them.
   ArrayRef<AxisRefAttr> getStoredAxes(unsigned value) const {
     auto found = stored.find(value);
     return found == stored.end() ? ArrayRef<AxisRefAttr>() : found->second;
@@ -80,12 +81,12 @@ public:
   void setStoredAxes(unsigned value, ArrayRef<AxisRefAttr> axes) {
     stored[value].assign(axes.begin(), axes.end());
   }
-  /// What the sharding of a dimension says to the ops that use the value: all
-  /// of it, but for stored axes.
+  /// The part of a dimension's sharding that ops which use the value see: all
+  /// of it, except stored axes.
   DimShardingAttr getShardingForUse(unsigned value, unsigned dim) const;
 
   ArrayRef<std::string> getCauses() const { return causes; }
-  /// Notes who asks for something, and returns its number.
+  /// Records a cause, and returns its number.
   unsigned addCause(std::string text) {
     causes.push_back(std::move(text));
     return causes.size() - 1;
@@ -100,7 +101,7 @@ private:
   llvm::DenseSet<unsigned> split;
   llvm::DenseMap<unsigned, SmallVector<AxisRefAttr, 1>> whole;
   llvm::DenseMap<unsigned, SmallVector<AxisRefAttr, 1>> stored;
-  /// What getSharding() made once nothing changes any more.
+  /// The result of getSharding() once placements are final.
   mutable std::vector<ShardingAttr> finalShardings;
   std::vector<std::string> causes;
 };

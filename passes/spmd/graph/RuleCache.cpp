@@ -2,7 +2,7 @@
 
 #include "passes/spmd/graph/RuleCache.h"
 #include "dialects/dist/IR/Dist.h"
-#include "mlir/IR/OperationSupport.h"
+#include "dialects/dist/Utils/ByComputation.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -27,60 +27,7 @@ static SmallVector<NamedAttribute, 2> getOwnAttributes(Operation *op) {
   return own;
 }
 
-namespace {
-/// Hashes bodies: what OperationEquivalence takes for equal has equal hashes.
-class BodyHasher {
-public:
-  void add(Region &region) {
-    for (Block &block : region) {
-      for (Value argument : block.getArguments()) {
-        define(argument);
-        mix(argument.getType());
-      }
-      for (Operation &op : block)
-        add(op);
-    }
-  }
-  llvm::hash_code get() const { return hash; }
-
-private:
-  template <typename T> void mix(const T &value) {
-    hash = llvm::hash_combine(hash, value);
-  }
-  void define(Value value) { numbers.try_emplace(value, numbers.size()); }
-  llvm::hash_code read(Value value) const {
-    auto known = numbers.find(value);
-    return known == numbers.end() ? llvm::hash_value(value.getAsOpaquePointer())
-                                  : llvm::hash_value(known->second);
-  }
-  void add(Operation &op) {
-    mix(op.getName());
-    mix(op.hashProperties());
-    mix(op.getRawDictionaryAttrs());
-    if (op.hasTrait<OpTrait::IsCommutative>()) {
-      // In any order.
-      size_t sum = 0;
-      for (Value operand : op.getOperands())
-        sum += static_cast<size_t>(llvm::hash_combine(read(operand)));
-      mix(sum);
-    } else {
-      for (Value operand : op.getOperands())
-        mix(read(operand));
-    }
-    for (Value result : op.getResults()) {
-      define(result);
-      mix(result.getType());
-    }
-    for (Region &region : op.getRegions())
-      add(region);
-  }
-
-  llvm::SmallDenseMap<Value, unsigned, 16> numbers;
-  llvm::hash_code hash = llvm::hash_code(0);
-};
-} // namespace
-
-/// Whether a rule may see through what the op reads what the indices are.
+/// Whether a rule may look at the definitions of the op's indices.
 static bool readsIndices(Operation *op) {
   return llvm::any_of(op->getOperandTypes(), [](Type type) {
     return getElementTypeOrSelf(type).isIndex();
@@ -98,12 +45,8 @@ static llvm::hash_code getHash(Operation *op) {
                                                   op->getResultTypes().end()));
   for (NamedAttribute attr : getOwnAttributes(op))
     hash = llvm::hash_combine(hash, attr);
-  if (op->getNumRegions() != 0) {
-    BodyHasher body;
-    for (Region &region : op->getRegions())
-      body.add(region);
-    hash = llvm::hash_combine(hash, body.get());
-  }
+  for (Region &region : op->getRegions())
+    hash = llvm::hash_combine(hash, hashRegion(region));
   if (readsIndices(op))
     hash = llvm::hash_combine(hash, op);
   return hash;

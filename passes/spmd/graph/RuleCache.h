@@ -1,8 +1,8 @@
-//===- RuleCache.h - Sharding rules shared by ops alike ---------*- C++ -*-===//
+//===- RuleCache.h - Sharding rules shared by equal ops ---------*- C++ -*-===//
 //
-// A rule is made once for all ops that have the same name, types, attributes
-// and bodies, since rules read nothing else. Ops with operands of type index
-// have their own: a rule may see through these what the index is.
+// A rule is made once for all ops with the same name, types, attributes and
+// bodies, since rules read nothing else. Ops with operands of type index have
+// rules of their own: such a rule may look at the index's definition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,15 +18,14 @@ namespace mlir::dist {
 class RuleCache {
 public:
   /// The rule of an op, valid as long as the cache. Ops that were asked for
-  /// must not be erased while others are. Takes the time that it takes to read
-  /// the op's body, however many other bodies there are.
+  /// must not be erased while others are asked for. The time is linear in the
+  /// op's body, and does not depend on the number of other bodies.
   const ShardingRule *get(Operation *op);
 
-  /// Ops that have tensors but no rule, one of each look.
+  /// Ops that have tensors but no rule, one of each kind.
   ArrayRef<Operation *> getUnruledOps() const { return unruled; }
 
-  /// To be called where ops change: what is known of their sizes is forgotten,
-  /// rules are kept.
+  /// To be called when ops change: forgets sizes, keeps rules.
   void forgetSizes() { sizes.clear(); }
 
 private:

@@ -178,7 +178,7 @@ LogicalResult mlir::dist::seedPlacements(Operation *module,
   });
   if (result.wasInterrupted())
     return failure();
-  // What the user fixed is fixed of what follows it, too.
+  // A placement that the user fixed is also fixed for values that follow it.
   for (const PlacementGraph::Node &node : graph.getNodes()) {
     if (!isa<FollowOp>(node.op))
       continue;

@@ -1,9 +1,9 @@
-//===- SeedPlacements.h - What the annotations ask for ----------*- C++ -*-===//
+//===- SeedPlacements.h - Placements that annotations ask for ---*- C++ -*-===//
 //
-// Where placement begins. Needs a graph and placements in which nothing is
-// sharded; leaves in these what the module says: shardings of arguments,
-// constraints (whose values are pinned), the results of syncs, and what an
-// earlier run wrote.
+// Where placement starts. Needs a graph, and placements in which nothing is
+// sharded. Leaves the placements that the module has: shardings of arguments,
+// constraints (whose values are pinned), results of syncs, and shardings from
+// an earlier run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,16 @@
 
 namespace mlir::dist {
 
-/// Fails, with an error at the op, where annotations contradict each other or
-/// ask for pending reductions.
+/// Fails, with an error at the op, if annotations contradict each other or ask
+/// for pending reductions.
 LogicalResult seedPlacements(Operation *module, const PlacementGraph &graph,
                              const MeshLayout &layout, Placements &placements);
 
-/// Decides over which axes parameters are only stored. Needs seeded placements.
+/// Decides over which axes parameters are stored only. Needs seeded placements.
 void findStoredParameters(const PlacementGraph &graph, Placements &placements);
 
-/// Shards what syncs scatter, where nothing else does. Needs seeded placements.
+/// Shards the results of scatters in syncs, unless something else shards them.
+/// Needs seeded placements.
 void seedSyncs(const PlacementGraph &graph, const MeshLayout &layout,
                Placements &placements);
 

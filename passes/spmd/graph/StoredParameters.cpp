@@ -28,10 +28,10 @@ static bool hasOneInput(Operation *op) {
          }) == 1;
 }
 
-/// Axes of constraints beside the ops that `value` is computed with, on what
-/// they result in and on what else they read, as far as they shard what `value`
-/// is indexed by, or on `value` itself and what it becomes before: there the
-/// user wants the op sharded, not only stored.
+/// Axes of constraints beside the ops that use `value`: on their results and
+/// other operands, if they shard a dimension that `value` has, or on `value`
+/// itself and its earlier forms. There the user wants the op sharded, not only
+/// the storage.
 static SmallVector<AxisRefAttr> findAxesOfUse(Value value) {
   SmallVector<AxisRefAttr> axes;
   auto add = [&](ShardingConstraintOp constraint, const TensorRule *tensor,

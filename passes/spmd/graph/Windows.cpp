@@ -3,6 +3,7 @@
 #include "passes/spmd/graph/Windows.h"
 #include "dialects/dist/IR/Halo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/PendingReductions.h"
 
 using namespace mlir;
@@ -69,10 +70,9 @@ bool mlir::dist::fillsPad(OpOperand &use, const ShardingRule &rule,
 
 /// Whether all that use a pad read it in windows, so that it moves nothing.
 static bool isFilledByUsers(tensor::PadOp pad) {
-  constexpr unsigned kMostUsers = 64;
   unsigned seen = 0;
   for (Operation *user : pad.getResult().getUsers())
-    if (++seen > kMostUsers || user->getBlock() != pad->getBlock() ||
+    if (++seen > kMostPadUsers || user->getBlock() != pad->getBlock() ||
         !isa<linalg::LinalgOp>(user) || !mayReadWindows(user))
       return false;
   return true;
@@ -101,9 +101,10 @@ std::pair<int64_t, int64_t> Blocks::locate(int64_t device) const {
   return {start, valid};
 }
 
-/// Devices of which one lacks most: in lines of blocks what a device lacks is
-/// linear in its place, between the places where its window crosses an end of
-/// the dimension and those where iterations end.
+/// Devices among which is the one that lacks most rows. In lines of blocks, the
+/// number that a device lacks is linear in its position. Exceptions are the
+/// positions where its window crosses an end of the dimension and those where
+/// iterations end.
 static SmallVector<int64_t>
 getCorners(const Blocks &rows, const Blocks &iterations, const Window &window) {
   int64_t step = iterations.extent * window.stride;
@@ -118,8 +119,8 @@ getCorners(const Blocks &rows, const Blocks &iterations, const Window &window) {
   return corners;
 }
 
-/// What devices lack of what they read: that of elements there are, and for
-/// iterations that are no padding.
+/// The elements that devices need and lack: only elements that exist, and for
+/// iterations that are not padding.
 static std::pair<int64_t, int64_t>
 getHalo(const Blocks &rows, const Blocks &iterations, const Window &window) {
   int64_t low = 0, high = 0;

@@ -14,13 +14,13 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// Additions, each read by one other of them but for the root.
+/// Additions, each of which is read by only one of the others, except the root.
 struct SumTree {
   Operation *root = nullptr;
   /// Those that add two of all elements, and those that add something to each
   /// that is broadcast, a bias.
   SmallVector<Operation *> joins, biases;
-  /// What they add, as far as it has all elements.
+  /// The values that they add, if these have all elements.
   SmallVector<Value> terms;
 };
 

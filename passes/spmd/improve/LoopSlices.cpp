@@ -3,6 +3,7 @@
 #include "passes/spmd/improve/LoopSlices.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -76,8 +77,7 @@ bool LoopSlices::read(ReshardOp reshard) {
   }
   llvm::sort(slices,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  constexpr size_t kMostSlices = 64;
-  if (slices.size() > kMostSlices)
+  if (slices.size() > kMostLoopSlices)
     return false;
   double elements = 0;
   for (auto [number, slice] : llvm::enumerate(slices)) {

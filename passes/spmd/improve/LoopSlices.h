@@ -1,8 +1,9 @@
-//===- LoopSlices.h - What loops read slices of moves in slices -*- C++ -*-===//
+//===- LoopSlices.h - Reshards only the slice that a loop reads -*- C++ -*-===//
 //
-// Needs a function in which every op has been visited. A reshard before a loop
-// that only slices in the loop read, parameters of all layers say, becomes one
-// of each slice, in the loop: no more is sent, and no device holds all of it.
+// Needs a function in which every op has been visited. A loop may read only
+// slices of a value that is resharded before it, such as the parameters of all
+// layers. Then each iteration reshards its slice instead. No more is sent, and
+// no device holds all of the value.
 //
 //===----------------------------------------------------------------------===//
 

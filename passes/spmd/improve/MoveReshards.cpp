@@ -1,6 +1,7 @@
 //===- MoveReshards.cpp - Reshards where values are smallest --------------===//
 
 #include "passes/spmd/improve/MoveReshards.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/improve/PlacementTree.h"
 
 using namespace mlir;
@@ -28,7 +29,7 @@ private:
   /// What it takes to bring the root from `placement` to where its users want
   /// it.
   int64_t getUsersBytes(ShardingAttr placement);
-  /// What a choice of ways sends.
+  /// Bytes that a choice of placements sends.
   int64_t evaluate(ArrayRef<unsigned> chosen);
   SmallVector<unsigned> choose();
   void rewrite(ArrayRef<unsigned> chosen);
@@ -62,9 +63,8 @@ int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
 
 /// The users of a value, but no more of them than can be looked at each time.
 static auto getFirstUsers(Value value) {
-  constexpr ptrdiff_t kMostUsers = 512;
   auto begin = value.user_begin(), end = begin;
-  for (ptrdiff_t i = 0; i < kMostUsers && end != value.user_end(); ++i)
+  for (ptrdiff_t i = 0; i < kMostReshardUsers && end != value.user_end(); ++i)
     ++end;
   return llvm::make_range(begin, end);
 }
@@ -140,7 +140,7 @@ int64_t Mover::evaluate(ArrayRef<unsigned> chosen) {
   int64_t sum = 0;
   llvm::SmallDenseSet<std::pair<Value, Attribute>> brought;
   for (auto [node, number] : llvm::zip_equal(nodes, chosen)) {
-    const Way &way = node.ways[number];
+    const PlacementOption &way = node.options[number];
     sum = std::min(sum + way.bytes, kNever);
     for (auto [operand, wanted] : llvm::enumerate(way.operands)) {
       if (!wanted)
@@ -148,16 +148,16 @@ int64_t Mover::evaluate(ArrayRef<unsigned> chosen) {
       if (unsigned child = node.children[operand]; child != kNone) {
         Value made = nodes[child].op->getResult(0);
         if (brought.insert({made, wanted}).second)
-          sum +=
-              getBytes(made, nodes[child].ways[chosen[child]].result, wanted);
+          sum += getBytes(made, nodes[child].options[chosen[child]].result,
+                          wanted);
       } else if (Value source = node.sources[operand];
                  brought.insert({source, wanted}).second)
         sum += getSourceBytes(source, wanted);
       sum = std::min(sum, kNever);
     }
   }
-  return std::min(sum + getUsersBytes(nodes.back().ways[chosen.back()].result),
-                  kNever);
+  return std::min(
+      sum + getUsersBytes(nodes.back().options[chosen.back()].result), kNever);
 }
 
 /// `source` placed as `wanted`, before `user`, in the block where it is made:
@@ -196,11 +196,11 @@ void Mover::rewrite(ArrayRef<unsigned> chosen) {
   Value root = tree.getRoot();
   ReshardOp example = tree.getExample();
   ShardingAttr before = values.getPlacement(root);
-  ShardingAttr after = nodes.back().ways[chosen.back()].result;
+  ShardingAttr after = nodes.back().options[chosen.back()].result;
   // Reshards whose cause others take are erased last.
   SmallVector<Value> replaced;
   for (auto [node, number] : llvm::zip_equal(nodes, chosen)) {
-    const Way &way = node.ways[number];
+    const PlacementOption &way = node.options[number];
     Operation *op = node.op;
     for (OpOperand &operand : op->getOpOperands()) {
       unsigned at = operand.getOperandNumber();
@@ -264,11 +264,11 @@ void Mover::rewrite(ArrayRef<unsigned> chosen) {
 /// way to place an op, with all that it is made of.
 SmallVector<unsigned> Mover::choose() {
   SmallVector<unsigned> chosen(nodes.size(), 0);
-  /// By op and way, what it costs, and the children's ways then.
+  /// By op and option: its cost, and the options of the children.
   SmallVector<SmallVector<int64_t>, 0> costs(nodes.size());
   SmallVector<SmallVector<SmallVector<unsigned, 4>, 0>, 0> picked(nodes.size());
   for (auto [index, node] : llvm::enumerate(nodes))
-    for (const Way &way : node.ways) {
+    for (const PlacementOption &way : node.options) {
       int64_t cost = way.bytes;
       SmallVector<unsigned, 4> picks(node.children.size(), 0);
       for (auto [operand, wanted] : llvm::enumerate(way.operands)) {
@@ -280,7 +280,7 @@ SmallVector<unsigned> Mover::choose() {
           picks[operand] = picks[first];
           least = way.operands[first] == wanted ? 0 : kNever;
         } else if (unsigned child = node.children[operand]; child != kNone) {
-          for (auto [number, made] : llvm::enumerate(nodes[child].ways)) {
+          for (auto [number, made] : llvm::enumerate(nodes[child].options)) {
             int64_t sum = costs[child][number];
             if (sum < least)
               sum +=
@@ -303,7 +303,7 @@ SmallVector<unsigned> Mover::choose() {
       picked[index].push_back(std::move(picks));
     }
   int64_t least = kNever;
-  for (auto [number, way] : llvm::enumerate(nodes.back().ways)) {
+  for (auto [number, way] : llvm::enumerate(nodes.back().options)) {
     int64_t sum = costs.back()[number];
     if (sum < least)
       sum += getUsersBytes(way.result);
@@ -320,7 +320,7 @@ SmallVector<unsigned> Mover::choose() {
 }
 
 void Mover::run() {
-  // Next to nothing goes by few transfers.
+  // Few bytes are sent by few transfers.
   latency = kTransfer;
   SmallVector<unsigned> first(nodes.size(), 0);
   int64_t now = evaluate(first);
@@ -348,8 +348,7 @@ void mlir::dist::moveReshards(FunctionOpInterface function,
       Mover(tree, layout, values).run();
   };
   llvm::for_each(roots, move);
-  // What all its readers have by now is brought where they want it may be made
-  // there.
+  // A reshard of a value that all readers want may be done at the value.
   for (Operation *root : roots)
     if (!root->use_empty() &&
         llvm::all_of(root->getUsers(), llvm::IsaPred<ReshardOp>))

@@ -1,11 +1,11 @@
 //===- MoveReshards.h - Reshards where values are smallest ------*- C++ -*-===//
 //
-// A reshard belongs where its value is smallest: before what repeats, pads or
-// widens it, after what slices or narrows it. Ops that only move elements, or
-// compute them one by one, may be sharded in any way; here they are sharded
-// anew, tree by tree, where that sends fewer bytes, by dynamic programming over
-// the ways to place each op of a tree. What a constraint or a sync asked for
-// stays where it is.
+// A reshard should stand where its value is smallest: before ops that repeat,
+// pad or widen it, after ops that slice or narrow it. Ops that only move
+// elements, or compute them one by one, may be sharded in any way. Here they
+// are sharded again, tree by tree, if that sends fewer bytes: dynamic
+// programming over the placements of each op of a tree. Reshards for
+// constraints and syncs stay.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,12 @@ namespace mlir::dist {
 void moveReshards(FunctionOpInterface function, const MeshLayout &layout,
                   PlacementGraph &graph, PlacedValues &values);
 
-/// Where two sums that are pending alike are completed alike, and what they
-/// become is only added to each other, perhaps with more beside, adds their
-/// parts first: one collective in place of two, of the same form. The parallel
-/// residual x + attention(x) + mlp(x) under sequence parallelism has one
-/// reduce_scatter, also where the schedule asks for one of each module.
-/// Needs the same; reshards that are `kept` stay as they are.
+/// Merges the collectives of two sums that are pending in the same way and
+/// completed in the same way. If the results are only added to each other,
+/// perhaps with more terms, their parts are added first: one collective instead
+/// of two. Under sequence parallelism, the parallel residual x + attention(x) +
+/// mlp(x) has one reduce_scatter, also if the schedule asks for one for each
+/// module. Needs the same; reshards that are `kept` stay as they are.
 void combineSums(FunctionOpInterface function,
                  const llvm::SmallPtrSetImpl<Operation *> &kept,
                  PlacedValues &values);

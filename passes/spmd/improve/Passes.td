@@ -6,14 +6,14 @@
 include "mlir/Pass/PassBase.td"
 
 def WholeSumsPass : Pass<"dist-whole-sums", "ModuleOp"> {
-  let summary = "No sum over an axis is taken apart: level 2";
+  let summary = "Keeps sums over an axis in one piece: level 2";
   let description = [{
-    What the devices along an axis do may be done by one of them in turns
-    (`--dist-unroll-axis`). A sum over the turns' results would add in another order
-    than without turns. So what reduces over the axis gets its operands whole
-    and leaves nothing pending there: of a layer in turns of the batch, the
-    gradient of its weight is one product over all rows. `--dist-spmd=turns=AXIS` does
-    this between its parts.
+    Needs a program of level 2. `--dist-unroll-axis` later lets one device do the
+    work of all devices along the axis, in turns. Summing the turns' results would
+    add in another order than without turns. So this pass reshards the operands of
+    ops that reduce over the axis: they are whole along it, and no sum is left
+    pending there. Example: the gradient of a layer's weight is one product over
+    all rows. `--dist-spmd=turns=AXIS` runs this pass.
 
     ```mlir
     %g = linalg.contract … ins(%x, %dy : …) {dist.shardings = [#dist.sharding<@m, [{}, {} ], partial = sum {"turn", "dp"}> ]}

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/MovedValues.h"
 #include "passes/spmd/graph/Windows.h"
 
@@ -191,7 +192,7 @@ void PlacementTree::collectAxes() {
   layout.refine(list, others);
   axes.clear();
   axes.insert(list.begin(), list.end());
-  // Parts of 3 and of 4 devices of 12 have none in common.
+  // Parts of 3 and of 4 devices of 12 have no common part.
   for (size_t i = 1; i < axes.size(); ++i)
     if (anyOverlap(axes[i], axes.getArrayRef().take_front(i)))
       return axes.clear();
@@ -215,7 +216,7 @@ void PlacementTree::addWays(TreeNode &node, const ShardingRule &rule,
   int64_t bytes = getWindowBytes(op, rule, layout, factors);
   auto add = [&](ArrayRef<bool> passed, ReductionKind kind,
                  ArrayRef<AxisRefAttr> partial) {
-    Way way;
+    PlacementOption way;
     way.bytes = bytes;
     for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
       way.operands.push_back({});
@@ -235,11 +236,11 @@ void PlacementTree::addWays(TreeNode &node, const ShardingRule &rule,
       return;
     way.result =
         passed.empty() ? values.place(dims) : values.place(dims, kind, partial);
-    auto isSame = [&](const Way &other) {
+    auto isSame = [&](const PlacementOption &other) {
       return other.result == way.result && other.operands == way.operands;
     };
-    if (node.ways.size() < kMostWays && llvm::none_of(node.ways, isSame))
-      node.ways.push_back(std::move(way));
+    if (node.options.size() < kMostWays && llvm::none_of(node.options, isSame))
+      node.options.push_back(std::move(way));
   };
   add({}, ReductionKind::Sum, {});
   auto iface = cast<ShardingRuleOpInterface>(op);
@@ -269,13 +270,13 @@ void PlacementTree::addWays(TreeNode &node, const ShardingRule &rule,
   }
 }
 
-/// All ways to place an op that differ in the axes that move. False where the
+/// All placements of an op that differ in the axes that move. False where the
 /// way that it has cannot be read.
 bool PlacementTree::makeWays(TreeNode &node) {
   Operation *op = node.op;
   const ShardingRule &rule = *graph.getRule(op);
   Value result = op->getResult(0);
-  Way now;
+  PlacementOption now;
   now.result = values.getPlacement(result);
   SmallVector<DimShardingAttr, 8> factors(rule.factors.size(), layout.none());
   auto read = [&](const TensorRule &tensor, ShardingAttr sharding) {
@@ -298,7 +299,7 @@ bool PlacementTree::makeWays(TreeNode &node) {
   }
   read(rule.results[0], now.result);
   now.bytes = getWindowBytes(op, rule, layout, factors);
-  node.ways.push_back(now);
+  node.options.push_back(now);
   // The parts of each factor that stay.
   SmallVector<SmallVector<AxisRefAttr>> lists;
   for (DimShardingAttr factor : factors) {
@@ -317,7 +318,7 @@ bool PlacementTree::makeWays(TreeNode &node) {
       getMoved(op) || isa<tensor::ConcatOp, tensor::ExtractSliceOp>(op);
   int64_t degree = isCheap ? 0 : getDegree(layout, factors);
   auto assign = [&](auto &&self, size_t next) -> void {
-    if (node.ways.size() >= kMostWays)
+    if (node.options.size() >= kMostWays)
       return;
     if (next < axes.size()) {
       self(self, next + 1);

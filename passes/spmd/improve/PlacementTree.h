@@ -1,8 +1,8 @@
-//===- PlacementTree.h - Ops that can be sharded otherwise ------*- C++ -*-===//
+//===- PlacementTree.h - Ops that can be placed in other ways ---*- C++ -*-===//
 //
-// Ops that only move elements, or compute them one by one, each result of which
-// one op alone uses: a tree, of which every op may be placed in many ways.
-// Needs a function in which every op has been visited.
+// A tree of ops that only move elements, or compute them one by one. Each
+// result is used by one op only. Every op may be placed in many ways. Needs a
+// function in which every op has been visited.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,31 +15,30 @@
 
 namespace mlir::dist {
 
-/// One way to place an op.
-struct Way {
-  /// By operand; null for what is no tensor, or free.
+/// One placement of an op.
+struct PlacementOption {
+  /// By operand; null for values that are not tensors, or are free.
   SmallVector<ShardingAttr, 4> operands;
-  /// How its free operands are made; null for the others.
+  /// The placements of its free operands; null for the others.
   SmallVector<ShardingAttr, 4> free;
   ShardingAttr result;
-  /// What its windows send.
+  /// Bytes sent for its windows.
   int64_t bytes = 0;
 };
 
-/// An op of a tree: each of its operands is made by a child, or comes from
-/// outside.
+/// An op of a tree. Each operand is computed by a child, or comes from outside.
 struct TreeNode {
   explicit TreeNode(Operation *op) : op(op) {}
 
   Operation *op;
   /// By operand: the child, or PlacementTree::kNone.
   SmallVector<unsigned, 4> children;
-  /// By operand: the first one that has the same child; else itself.
+  /// By operand: the first operand with the same child; else itself.
   SmallVector<unsigned, 4> firsts;
-  /// By operand that comes from outside: what it is before it is resharded.
+  /// By operand from outside: the value before it is resharded.
   SmallVector<Value, 4> sources;
-  /// The first is the one that it has.
-  SmallVector<Way, 0> ways;
+  /// The first option is the current placement.
+  SmallVector<PlacementOption, 0> options;
 };
 
 class PlacementTree {
@@ -50,14 +49,14 @@ public:
                 PlacedValues &values)
       : layout(layout), graph(graph), values(values) {}
 
-  /// Whether an op can be placed otherwise.
+  /// Whether an op can be placed in other ways.
   bool isMovable(Operation *op);
-  /// The movable op that alone uses the result of one, in the same block; null
-  /// where there is none.
+  /// The movable op in the same block that is the only user of this op's
+  /// result; null if there is no such op.
   Operation *getParent(Operation *op);
 
-  /// Reads the tree of a root, with the ways to place its ops. False where
-  /// nothing moves in it, or too much.
+  /// Reads the tree of a root, with the possible placements of its ops. False
+  /// if nothing moves in it, or too much.
   bool read(Operation *root);
 
   /// Children before parents; the root is the last.
@@ -65,15 +64,12 @@ public:
   Value getRoot() const { return nodes.back().op->getResult(0); }
   /// Ops of the tree and reshards in it.
   bool contains(Operation *op) const { return inTree.contains(op); }
-  /// How often ops of the tree use something from outside.
+  /// How often ops of the tree use a value from outside.
   unsigned getUses(Value source) const { return sourceUses.lookup(source); }
-  /// A reshard of the tree, of which new ones have their cause.
+  /// A reshard of the tree; new reshards get its cause.
   ReshardOp getExample() const { return example; }
 
 private:
-  static constexpr unsigned kMostNodes = 64, kMostWays = 64, kMostAxes = 3,
-                            kMostReshards = 8, kMostPassed = 3;
-
   unsigned addNode(Operation *op);
   void collectAxes();
   void collectAxes(ShardingAttr from, ShardingAttr to);
@@ -91,9 +87,9 @@ private:
   llvm::SmallPtrSet<Operation *, 16> inTree;
   llvm::SmallDenseMap<Value, unsigned> sourceUses;
   ReshardOp example;
-  /// Axes, or parts of axes, that move somewhere in the tree.
+  /// Axes, or parts of axes, that are moved in the tree.
   llvm::SmallSetVector<AxisRefAttr, 4> axes;
-  /// Reductions that are pending in what comes from outside: kind and axes.
+  /// Reductions that are pending in values from outside: kind and axes.
   llvm::SmallSetVector<std::pair<unsigned, Attribute>, 2> pendings;
 };
 

@@ -51,7 +51,7 @@ static void sliceWholeConstants(FunctionOpInterface function,
   }
 }
 
-/// Makes a reshard of what only it uses start where that does.
+/// A reshard of a reshard that has no other user starts where that one does.
 static void skipDetour(ReshardOp reshard, const PlacedValues &values) {
   while (auto before = reshard.getOperand().getDefiningOp<ReshardOp>()) {
     Value middle = before.getResult();

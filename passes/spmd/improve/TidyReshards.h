@@ -1,9 +1,9 @@
-//===- TidyReshards.h - What is left over goes ------------------*- C++ -*-===//
+//===- TidyReshards.h - Removes useless reshards ----------------*- C++ -*-===//
 //
-// Needs a function in which every op has been visited. Leaves no reshard and no
-// free value without a user, parts of a constant that is needed whole as slices
-// of it, and no reshard that only leads to another one, unless a constraint or
-// a sync asked for it.
+// Needs a function in which every op has been visited. Removes reshards and
+// free values without users. Parts of a constant that is also needed whole
+// become slices of it. A reshard that only leads to another one is removed,
+// unless a constraint or a sync asked for it.
 //
 //===----------------------------------------------------------------------===//
 

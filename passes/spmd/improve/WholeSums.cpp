@@ -1,8 +1,9 @@
 //===- WholeSums.cpp - No sum over an axis is taken apart -----------------===//
 //
-// For an axis that is to be turns of one device (--dist-unroll-axis): whoever
-// reduces over it gets its operands whole, so that the reduction is the one
-// that the device does without turns. Linear in the number of ops.
+// For an axis whose devices' work becomes turns of one device
+// (--dist-unroll-axis). Ops that reduce over it get whole operands. The
+// reduction is then the one that the device does without turns. Linear in the
+// number of ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,8 +119,8 @@ Value SumCompleter::makeReshard(OpBuilder &builder, Value value,
   return reshard;
 }
 
-/// The value on each device along the axis. What moves nothing to be there is
-/// made there: constants, and what is made of what is there.
+/// The value on each device along the axis. Values that need no communication
+/// are created there: constants, and values computed from available ones.
 Value SumCompleter::getWhole(Value value, Operation *user) {
   ShardingAttr now = get(value);
   if (!shardsDims(now))
@@ -140,7 +141,7 @@ Value SumCompleter::getWhole(Value value, Operation *user) {
     Operation *made = builder.clone(*op);
     setShardings(made, whole);
     Value result = made->getResult(0);
-    // Of a fill, what it fills.
+    // For a fill: its destination.
     for (OpOperand &operand : made->getOpOperands())
       operand.set(getWhole(operand.get(), made));
     return wholes[{value, user->getBlock()}] = result;
@@ -186,7 +187,7 @@ void SumCompleter::visitReshard(ReshardOp reshard) {
   setShardings(reshard, to);
 }
 
-/// Of what `from` sends to regions; what flows in from outside comes first.
+/// The values that `from` passes to regions; those from outside come first.
 void SumCompleter::noteArguments(const RegionBranchSuccessorMapping &targets,
                                  Operation *from) {
   for (OpOperand &operand : from->getOpOperands())
@@ -217,7 +218,7 @@ LogicalResult SumCompleter::visitOp(Operation *op) {
         bool isLast = inner.hasTrait<OpTrait::IsTerminator>();
         if (failed(visitOp(&inner)))
           return failure();
-        // Of a condition's region what the other one takes.
+        // For a condition's region: the values that the other region takes.
         if (branch && isLast)
           noteArguments(targets, &inner);
       }

@@ -32,8 +32,8 @@ static bool haveSameSum(ShardingAttr a, ShardingAttr b) {
          std::is_permutation(first.begin(), first.end(), second.begin());
 }
 
-/// What would leave a sum over `axes` pending. One that is wider than the
-/// values is over where it is rounded, before a bias is added.
+/// Advice on how to leave a sum over `axes` pending. If floats are of 16 bits,
+/// the sum ends at the rounding, before a bias is added.
 static std::string sayPending(ArrayRef<AxisRefAttr> axes, Value value) {
   std::string text = "a 'row' directive over " + printAxes(axes) +
                      ", of the linear layer that makes it, leaves its sum "

@@ -1,10 +1,10 @@
 //===- ControlFlow.cpp - Reshards at branches, loops, calls and returns ---===//
 //
-// Values that flow to one place must be placed alike: all that enters a
+// Values that flow to one place must have the same placement: all that enters a
 // loop-carried value, all that a branch may yield, all that a function is
-// called with. One placement is chosen for each such place, and what flows
-// there is brought to it. Pending reductions are completed first, but for sums
-// that a loop adds to: these it carries pending.
+// called with. One placement is chosen for each such place, and values that
+// flow there are resharded to it. Pending reductions are completed first,
+// except sums that a loop adds to: the loop carries these pending.
 //
 //===----------------------------------------------------------------------===//
 
@@ -245,7 +245,7 @@ ShardingAttr ReshardInserter::getReturnPlacement(FunctionOpInterface function,
     return known;
   Value value =
       function.getFunctionBody().front().getTerminator()->getOperand(number);
-  // A caller that is visited first goes by what the value is meant to have.
+  // A caller that is visited first uses the value's target.
   ShardingAttr now =
       isNow ? values.getCompleted(value) : values.getTarget(value);
   now = now ? now.withoutPartial() : values.replicated(value);

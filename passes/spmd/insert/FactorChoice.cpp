@@ -8,6 +8,7 @@
 
 #include "passes/spmd/insert/FactorChoice.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/MovedValues.h"
 #include "passes/spmd/graph/PendingReductions.h"
 #include "passes/spmd/graph/Windows.h"
@@ -15,10 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Choices are tried one by one. How many are legal grows with the number of
-/// axes, not of candidates, so that this many occur in no program known.
-static constexpr unsigned kMaxChoices = 1 << 14;
 
 namespace {
 /// A factor with a sharding that some tensor of the op has.
@@ -62,7 +59,7 @@ private:
   const ExclusiveSums &exclusive;
   /// Axes of sums that the op could leave pending.
   SmallVector<AxisRefAttr, 4> passed;
-  /// What moving an operand costs at most, where it is smallest.
+  /// The highest cost of moving an operand, where it is smallest.
   SmallVector<int64_t, 4> operandBytes;
   FactorChoice choice;
   SmallVector<DimShardingAttr, 8> &factors;
@@ -82,7 +79,7 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   };
   for (auto [operand, tensor, bytes] :
        llvm::zip_equal(op->getOperands(), rule.operands, operandBytes)) {
-    ShardingAttr from = values.getTie(operand);
+    ShardingAttr from = values.getTyingPlacement(operand);
     if (!rule.joinDims(layout, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
     if (!from)
@@ -112,9 +109,9 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   return cost;
 }
 
-/// A cotangent is left pending until all that is added to it has been: such an
-/// op is not sharded over the axes of the sum, though its result is meant to
-/// be scattered over them in the end. One that adds rows up where they are
+/// A cotangent stays pending until all contributions are added. Such an
+/// addition is not sharded over the axes of the sum, although its result will
+/// be scattered over them in the end. An op that adds rows to their owners
 /// leaves nothing pending.
 void Chooser::findPassed() {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
@@ -139,7 +136,6 @@ void Chooser::findPassed() {
 /// whole: then gathering that once sends less. Looks at a bounded number of
 /// users.
 static bool isSlicedUp(Operation *op) {
-  constexpr unsigned kMostUsers = 64;
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   if (!slice)
     return false;
@@ -148,7 +144,7 @@ static bool isSlicedUp(Operation *op) {
   auto count = [&](Value value) {
     for (Operation *user : value.getUsers()) {
       // So many slices are of the whole, rather than of a few rows.
-      if (++seen > kMostUsers)
+      if (++seen > kMostSliceUsers)
         return true;
       auto other = dyn_cast<tensor::ExtractSliceOp>(user);
       // What keeps most of it is moved on, and pending nowhere.
@@ -215,7 +211,7 @@ void Chooser::run() {
   findPassed();
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands)) {
-    ShardingAttr tie = values.getTie(operand);
+    ShardingAttr tie = values.getTyingPlacement(operand);
     collect(operand, tensor,
             tie && !passed.empty() ? values.getPlacement(operand) : tie, true);
   }
@@ -240,7 +236,7 @@ void Chooser::run() {
          llvm::zip_equal(op->getOperands(), rule.operands))
       for (const auto &list : tensor.dims)
         operands += llvm::is_contained(list, reduction.factor) &&
-                    values.getTie(operand) != nullptr;
+                    values.getTyingPlacement(operand) != nullptr;
     if (reduction.operands < 2 || reduction.operands != operands)
       continue;
     SmallVector<AxisRefAttr> axes = reduction.sharding.getAllAxes();
@@ -337,7 +333,7 @@ void Chooser::run() {
     }
   };
   auto choose = [&](auto &&self, size_t left) -> void {
-    if (choices == kMaxChoices)
+    if (choices == kMostChoices)
       return;
     if (left == 0) {
       ++choices;
@@ -362,10 +358,10 @@ void Chooser::run() {
     used.truncate(before);
   };
   choose(choose, open.size());
-  if (choices == kMaxChoices)
+  if (choices == kMostChoices)
     op->emitRemark() << open.size()
                      << " shardings compete here; of the ways to "
-                     << "choose among them the first " << kMaxChoices
+                     << "choose among them the first " << kMostChoices
                      << " were compared, and there may be a cheaper one";
   if (best.empty()) {
     factors.assign(rule.factors.size(), none);

@@ -1,8 +1,8 @@
 //===- FactorChoice.h - Which factor of an op an axis shards ----*- C++ -*-===//
 //
-// Needs the placements that the op's operands have now and the targets of its
-// results; changes nothing, and leaves a sharding of each factor with who
-// caused it: the choice that moves the fewest bytes, legal for the op.
+// Needs the current placements of the op's operands and the targets of its
+// results. Returns the sharding of each factor, and its cause: the legal choice
+// that moves the fewest bytes. Changes nothing.
 //
 //===----------------------------------------------------------------------===//
 

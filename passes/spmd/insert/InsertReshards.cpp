@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/spmd/improve/LoopSlices.h"
 #include "passes/spmd/improve/MoveReshards.h"
 #include "passes/spmd/improve/TidyReshards.h"
@@ -94,7 +95,7 @@ std::string ReshardInserter::getCause(OpOperand &operand, ShardingAttr now,
         cause = choice.causes[factor];
     if (cause == kNone)
       cause = origin;
-    // What keeps the operand from staying where it is.
+    // Why the operand cannot keep its placement.
     std::string whole;
     if (now)
       for (auto [dim, list] : llvm::enumerate(rule.operands[number].dims))
@@ -217,9 +218,9 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   return success();
 }
 
-/// An op that sums pass through because one device has each row needs them as
-/// they are, back to where the rows are looked up: to complete one and make it
-/// pending again would put its rows elsewhere.
+/// An op that exclusive sums pass through needs them as they are, back to the
+/// lookup of the rows. Completing one and making it pending again would change
+/// the owners of its rows.
 void ReshardInserter::keepRowsApart(Operation *op) {
   values.setConstrained(op->getResult(0));
   SmallVector<Operation *> ops{op};
@@ -235,20 +236,13 @@ void ReshardInserter::keepRowsApart(Operation *op) {
 
 /// Tensors that the body of an op reads from outside are needed whole.
 void ReshardInserter::replicateCaptures(Operation *op) {
-  if (op->getNumRegions() == 0)
-    return;
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *nested) {
-      for (OpOperand &operand : nested->getOpOperands()) {
-        Value value = operand.get();
-        if (!isa<RankedTensorType>(value.getType()) ||
-            op->isAncestor(value.getParentBlock()->getParentOp()))
-          continue;
-        operand.set(values.getAs(value, values.replicated(value), op, [&] {
-          return "the body of " + describeOp(op) + " reads it at any index";
-        }));
-      }
-    });
+  visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+    Value value = operand->get();
+    if (isa<RankedTensorType>(value.getType()))
+      operand->set(values.getAs(value, values.replicated(value), op, [&] {
+        return "the body of " + describeOp(op) + " reads it at any index";
+      }));
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,7 +268,7 @@ LogicalResult ReshardInserter::visitOp(Operation *op) {
     auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
     if (function)
       return visitReturn(op, function);
-    // Of parallel parts, what writes them (scf.forall.in_parallel).
+    // For parallel parts: the op that writes them (scf.forall.in_parallel).
     for (Region &region : op->getRegions())
       for (Block &block : region)
         if (failed(visitBlock(block)))
@@ -310,8 +304,8 @@ void ReshardInserter::eraseFollows(Operation *module) {
   });
 }
 
-/// Of a value on the other side of a sync. A sum that completing brings there
-/// is left to who needs it.
+/// For a value on the other side of a sync. If completing a sum leads there,
+/// that is left to its users.
 void ReshardInserter::visitFollow(FollowOp follow) {
   Value value = follow.getOperand();
   ShardingAttr wanted = values.getTarget(follow.getResult());

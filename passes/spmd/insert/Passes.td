@@ -6,13 +6,14 @@
 include "mlir/Pass/PassBase.td"
 
 def InsertReshardsPass : Pass<"dist-insert-reshards", "ModuleOp"> {
-  let summary = "Makes every disagreement of placements a dist.reshard: level 2";
+  let summary = "Turns every disagreement of placements into a dist.reshard: level 2";
   let description = [{
-    Every op decides which of its factors each axis shards, so that the fewest
-    bytes move; operands and results that are placed otherwise are resharded. Pending
-    reductions pass through ops that commute with them and are completed once.
-    Constraints and syncs are checked, used up, and removed; a sync that the
-    placements contradict is an error.
+    Needs the output of `--dist-propagate`. For every op it chooses which factor
+    each axis shards, so that the fewest bytes move. Operands and results with
+    other placements are resharded. Pending reductions pass through ops that
+    commute with them, and are completed once. Constraints and syncs are checked
+    and removed. A sync that contradicts the placements is an error. Leaves a
+    program that `--dist-verify-placed` accepts.
 
     ```mlir
     %1 = linalg.matmul … // %x: [{}, {"tp"} ], %w: [{"tp"}, {} ]

@@ -1,7 +1,7 @@
-//===- PendingOperands.h - Sums that come to an op --------------*- C++ -*-===//
+//===- PendingOperands.h - Pending sums of an op's operands -----*- C++ -*-===//
 //
-// Which operands of an op have a reduction pending that may go on through it.
-// Needs their present placements; changes nothing.
+// Which operands of an op have a pending reduction that may pass through it.
+// Needs their current placements; changes nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +14,19 @@ namespace mlir::dist {
 
 struct PendingOperands {
   bool any = false;
-  /// What would pass through the op: of the first such operand, or, where
-  /// gradients are added up, of the one with most axes, which the others are
-  /// made pending over as well at no cost.
+  /// The reduction that may pass through the op: that of the first such
+  /// operand. If gradients are added, it is that of the operand with the most
+  /// axes; the others can be made pending over these at no cost.
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr, 4> axes;
   unsigned cause = PlacementGraph::kNone;
-  /// By operand, and the bytes of those.
+  /// The operands that have it, and their bytes.
   SmallVector<bool, 8> isPassed;
   int64_t bytes = 0;
 };
 
-/// Only a reduction of `kind` passes, if that is set. What several ops of the
-/// same pass read is completed once for all of them, unless `mayShare`.
+/// If `kind` is set, only such a reduction passes. A value that several ops of
+/// the same pass read is completed once for all of them, unless `mayShare`.
 PendingOperands findPendingOperands(Operation *op, const PlacedValues &values,
                                     std::optional<ReductionKind> kind,
                                     function_ref<bool(Value)> mayShare);

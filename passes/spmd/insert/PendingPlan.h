@@ -1,10 +1,11 @@
 //===- PendingPlan.h - Reductions that pass through an op -------*- C++ -*-===//
 //
-// Which reductions pending in an op's operands pass through it, and which must
-// be completed before it. Needs the choice of factors and the operands' present
-// placements; changes nothing. A reduction passes where the op commutes with
-// it, or the rows of which it is the sum allow it (ExclusiveSums.h), and that
-// makes it no larger, or something smaller is left to complete in the end.
+// Which reductions that are pending in an op's operands pass through it, and
+// which must be completed before it. Needs the choice of factors and the
+// operands' current placements; changes nothing. A reduction passes if the op
+// commutes with it, or if the rows that it sums allow it (ExclusiveSums.h). In
+// addition, it must not become larger, or the reduction that is completed in
+// the end must be smaller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,27 +19,27 @@
 namespace mlir::dist {
 
 struct PendingPlan {
-  /// What is pending in each result: what sharded factors leave, and what
-  /// passes.
+  /// The reductions pending in each result: those of sharded factors, and those
+  /// that pass.
   SmallVector<Reduced, 2> results;
-  /// What passes, and through which operands.
+  /// The reductions that pass, and through which operands.
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr, 4> passed;
   SmallVector<bool, 8> isPassed;
   unsigned passedCause = PlacementGraph::kNone;
-  /// Whether it passes only because of the rows that the sums are of.
+  /// Whether it passes only because of the rows that it sums.
   bool isExclusive = false;
-  /// Whether the op completes it, which adds the rows up where they are.
+  /// Whether the op completes it, by adding rows to those of their owner.
   bool isSettled = false;
 };
 
-/// The values that come to a constraint which leaves a reduction pending, and
-/// those that they are made of by ops that such a reduction can pass through.
+/// The operands of constraints that leave a reduction pending, and the values
+/// that they are computed from by ops that such a reduction can pass through.
 llvm::DenseSet<Value> findKeptPending(Operation *module);
 
-/// Where the op's result is `isKept`, operands that are added to what is
-/// pending are made pending as well, so that it passes. With `mayGrow` it
-/// passes though it becomes larger.
+/// If the op's result is `isKept`, operands that are added to a pending sum are
+/// made pending as well, so that it passes. With `mayGrow` it passes although
+/// it becomes larger.
 PendingPlan planPending(Operation *op, const ShardingRule &rule,
                         const MeshLayout &layout, const FactorChoice &choice,
                         const PlacedValues &values,

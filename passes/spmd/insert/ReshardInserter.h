@@ -1,10 +1,10 @@
-//===- ReshardInserter.h - Placements made explicit -------------*- C++ -*-===//
+//===- ReshardInserter.h - Makes placements explicit ------------*- C++ -*-===//
 //
-// The walk of --dist-insert-reshards, in program order: InsertReshards.cpp has
-// ops in general, ControlFlow.cpp loops, branches, calls and returns,
-// Constraints.cpp constraints, syncs, and reshards that were there. Needs final
-// placements; leaves every op with `dist.shardings` and a dist.reshard at every
-// disagreement.
+// The walk of --dist-insert-reshards, in program order. InsertReshards.cpp
+// handles ops in general; ControlFlow.cpp loops, branches, calls and returns;
+// Constraints.cpp constraints, syncs, and reshards that the program has. Needs
+// final placements. Leaves `dist.shardings` on every op and a dist.reshard at
+// every disagreement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,8 +64,8 @@ private:
   void replicateCaptures(Operation *op);
   void keepRowsApart(Operation *op);
 
-  /// Where result `number` of a function is placed: what its attribute asks,
-  /// else what the returned value has (`isNow`), or is meant to have.
+  /// The placement of result `number` of a function: that of its attribute,
+  /// else the returned value's current placement (`isNow`) or its target.
   ShardingAttr getReturnPlacement(FunctionOpInterface function, unsigned number,
                                   bool isNow);
   /// Why an operand that is placed as `now` is brought to `wanted`.
@@ -73,8 +73,8 @@ private:
                        ShardingAttr wanted, const ShardingRule &rule,
                        const FactorChoice &choice,
                        const PendingPlan &plan) const;
-  /// Notes that the op makes `result` as `natural`; where it is meant to be
-  /// placed otherwise, its users get it resharded. False where it is as meant.
+  /// Records that the op places `result` as `natural`. If the target differs,
+  /// its users get a reshard. Returns whether they are equal.
   bool placeResult(Value result, ShardingAttr natural,
                    function_ref<std::string()> text);
   /// The same for all results of an op.

@@ -1,11 +1,13 @@
 //===- FuseContractions.cpp - Layers of one input are one contraction -----===//
 //
-// What dist.fuse marks, in the program of one device: there a layer's weight is
-// what the device has of it, so that any placements go together.
+// Fuses contractions marked by dist.fuse, in the program of one device: there a
+// layer's weight is the device's part of it, so that all placements are
+// compatible.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
@@ -57,13 +59,7 @@ InFlightDiagnostic Group::fail(Operation *op, const Twine &note) {
 /// Whether the weight is a parameter as it was loaded.
 LogicalResult Group::checkWeight(linalg::LinalgOp op) {
   Value value = op->getOperand(weight);
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto function =
-      argument
-          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-          : FunctionOpInterface();
-  if (function && argument.getOwner()->isEntryBlock() &&
-      function.getArgAttr(argument.getArgNumber(), kParameterAttr) &&
+  if (isArgumentWith(value, kParameterAttr) &&
       cast<RankedTensorType>(value.getType()).hasStaticShape())
     return success();
   InFlightDiagnostic error =
@@ -102,7 +98,7 @@ LogicalResult Group::findFeatures() {
          << "cannot be fused: its layers have no output features";
 }
 
-/// Whether the types are equal but for one dimension.
+/// Whether the types are equal, except for one dimension.
 static bool areAlike(Type a, Type b, int64_t dim) {
   auto first = cast<RankedTensorType>(a), second = cast<RankedTensorType>(b);
   SmallVector<int64_t> shape(first.getShape());

@@ -198,7 +198,8 @@ LogicalResult Partitioner::visitConstant(Operation *op, ShardingAttr sharding) {
   return success();
 }
 
-/// Makes an op local whose operands are, but for what it reads in windows.
+/// Makes an op local whose operands are local, except those that it reads in
+/// windows.
 LogicalResult Partitioner::makeLocal(Operation *op, const LocalView &view) {
   builder.setInsertionPoint(op);
   ShardingRule rule;

@@ -8,19 +8,20 @@ include "mlir/Pass/PassBase.td"
 def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
   let summary = "The program of one device: level 2 to 3";
   let description = [{
-    Types become those of the local parts, reshards the cheapest sequences of
-    collectives. Arguments and results keep `dist.sharding` and get
-    `dist.global_type`, the type of the whole tensor. Dimensions that the mesh
-    does not divide are padded; padding is masked where it would be reduced.
+    Needs a program that `--dist-verify-placed` accepts. Types become those of
+    local parts. Each reshard becomes the cheapest sequence of collectives.
+    Arguments and results keep `dist.sharding` and get `dist.global_type`, the
+    type of the whole tensor. Dimensions that the mesh does not divide are padded;
+    padding is masked where it would be reduced.
 
-    Which sequence is cheapest hangs on the machine's links: of none that is
-    named each collective takes 20 us, and its bytes 1 GB/s.
+    Costs depend on the machine's links. Without a machine, each collective takes
+    20 us plus its bytes at 1 GB/s.
   }];
   let options = [
     Option<"machineName", "machine", "std::string", "",
-           "What it runs on: a name or a file, as of dist-report">,
+           "The machine: a name or a file, as in dist-report">,
     Option<"link", "link", "std::string", "",
-           "As of --dist-schedule-overlap">,
+           "As in --dist-schedule-overlap">,
   ];
   let dependentDialects = [
     "::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
@@ -32,9 +33,10 @@ def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
 def FuseContractionsPass : Pass<"dist-fuse-contractions", "ModuleOp"> {
   let summary = "Linear layers that read one input become one contraction: level 3";
   let description = [{
-    Contractions that `dist.fuse` marks become one for each group, in the place of the
-    first: its weight is what the device has of their weights, one after the other in
-    the output features, and slices of what it makes stand in their results' place.
+    Needs a program of level 3 in which `dist.fuse` marks the contractions of a
+    group. The group becomes one contraction, in the place of the first. Its
+    weight is the device's parts of their weights, concatenated in the output
+    features. Slices of its result replace the results of the group.
 
     ```mlir
     %q = linalg.contract … {dist.fuse = {group = 1 : i64, …}} ins(%x, %wq : tensor<4x64xf32>, tensor<32x64xf32>) …
@@ -48,10 +50,11 @@ def FuseContractionsPass : Pass<"dist-fuse-contractions", "ModuleOp"> {
     %k = tensor.extract_slice %qk[0, 32] [4, 16] [1, 1] : tensor<4x48xf32> to tensor<4x16xf32>
     ```
 
-    Weights are joined when they are loaded (`--dist-join-parameters`), not in each
-    step, unless training makes them anew in each. It is an error, at the directive, where the contractions do not read the same
-    tensor, differ in more than their output features, or have weights that are not
-    parameters as they were loaded.
+    Weights are joined when they are loaded (`--dist-join-parameters`), not in
+    each step, unless training changes them in each step. It is an error, at the
+    directive, if the contractions do not read the same tensor, or differ in more
+    than their output features. So is a weight that is not a parameter as it was
+    loaded.
   }];
   let dependentDialects = [
     "::mlir::dist::DistDialect", "::mlir::linalg::LinalgDialect",

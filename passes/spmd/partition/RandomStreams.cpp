@@ -1,8 +1,8 @@
 //===- RandomStreams.cpp - Random numbers of devices' own streams ---------===//
 //
-// A dimension that devices share out is a number with digits: which device of
-// each axis, and which element of its block. The digits of axes with streams
-// say which stream; the others, without them, which number of it.
+// An index of a sharded dimension is a number with digits: the device's
+// coordinate on each axis, and the element of its block. The digits of axes
+// with streams select the stream; the others select the number in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +39,8 @@ public:
   Value getStream() const { return stream; }
 
 private:
-  /// How much of a stream's number one more along `axis` is; 0 where it is none
-  /// of the axes with streams.
+  /// Stride of `axis` in the stream number; 0 if it is not one of the axes with
+  /// streams.
   int64_t getWeight(AxisRefAttr axis) const;
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
@@ -123,7 +123,7 @@ void Numbers::append(Number &number, DimShardingAttr dim, int64_t size,
   }
 }
 
-/// The sizes of what is drawn; none where one is not known.
+/// The sizes of the drawn tensor; empty if one is unknown.
 static std::optional<SmallVector<int64_t>> findSizes(RandomWordsOp words) {
   SmallVector<int64_t> sizes(words.getSizes());
   unsigned next = 0;
@@ -178,7 +178,7 @@ static void numberWhole(OpBuilder &builder, RandomWordsOp words,
 //===----------------------------------------------------------------------===//
 
 /// Adds `scale` times an index to the multiples of loops that it is a sum of;
-/// false where it is none.
+/// false if it is no such sum.
 static bool addLinear(Value index, int64_t scale,
                       SmallVectorImpl<int64_t> &loops) {
   if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
@@ -195,7 +195,7 @@ static bool addLinear(Value index, int64_t scale,
 }
 
 /// The loops, major to minor, of which an index into `size` elements is the
-/// row-major number; none where it is not of such a kind.
+/// row-major number; empty if it is no such index.
 static std::optional<SmallVector<unsigned, 1>>
 findLoops(Value index, int64_t size, const ShardingRule &rule) {
   SmallVector<int64_t> strides(rule.factors.size(), 0);
@@ -245,7 +245,7 @@ LogicalResult RandomStreams::checkShared(RandomWordsOp words, Operation *op,
   if (devices == layout.size(axes))
     return success();
   InFlightDiagnostic error = emitStreamError(words);
-  error << "what is drawn is not shared out over ";
+  error << "the drawn tensor is not sharded over ";
   llvm::interleaveComma(axes, error);
   error << ": of " << layout.size(axes) << " devices " << devices
         << " have parts of their own, and others would draw different numbers "

@@ -1,7 +1,7 @@
 //===- RandomStreams.h - Random numbers of devices' own streams -*- C++ -*-===//
 //
-// What dist.random_streams asked for, where placement has said which part of
-// what is drawn each device has.
+// Carries out dist.random_streams after placement has decided which part of the
+// drawn tensor each device has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,35 +17,35 @@
 namespace mlir::dist {
 
 /// Numbers the elements that operators draw from streams, in the order in which
-/// ops become local. Streams of an operator are those of its first op: where
-/// another one (of backward) is placed otherwise, it computes which device of
-/// the first one drew an element.
+/// ops become local. The streams of an operator are those of its first op. If a
+/// later op (of backward) is placed otherwise, it computes which device of the
+/// first op drew an element.
 class RandomStreams {
 public:
   explicit RandomStreams(const MeshLayout &layout) : layout(layout) {}
 
-  /// Takes the streams of an op that is about to become local, whose rule of
-  /// the whole tensors is `rule`; an error where devices would draw different
-  /// numbers for the same elements.
+  /// Registers the streams of an op that is about to become local. `rule` is
+  /// its rule for the whole tensors. It is an error if devices would draw
+  /// different numbers for the same elements.
   LogicalResult visit(linalg::LinalgOp op, const ShardingRule &rule,
                       const LocalView &view);
-  /// After the op that was visited last has become local.
+  /// To be called after the op that was visited last has become local.
   void finish(OpBuilder &builder);
-  /// Leaves on the mesh what the streams are, for `numberStreams`.
+  /// Writes the streams to the mesh, for `numberStreams`.
   void record(MeshOp mesh) const;
 
   /// Whether an op draws from streams.
   static bool hasStreams(Operation *op);
 
 private:
-  /// How what an operator draws lies on the devices.
+  /// The placement of the tensor that an operator draws.
   struct Drawn {
     ArrayAttr axes;
     SmallVector<int64_t> sizes;
     SmallVector<DimShardingAttr> dims;
   };
-  /// One that draws by its place in the device's part: the loops that each
-  /// index is made of.
+  /// An op that draws by the position in the device's part: the loops that make
+  /// up each index.
   struct Local {
     RandomWordsOp words;
     SmallVector<SmallVector<unsigned, 1>> loops;
@@ -64,9 +64,9 @@ private:
   SmallVector<int64_t> pendingSizes;
 };
 
-/// Has `module`, a program of one device, draw what the devices of `mesh` draw
-/// by the streams that it has recorded: each element from the stream of the
-/// device that has it.
+/// Makes `module`, a program of one device, draw the numbers that the devices
+/// of `mesh` draw by their recorded streams: each element from the stream of
+/// its owner.
 LogicalResult numberStreams(ModuleOp module, MeshOp mesh);
 
 } // namespace mlir::dist

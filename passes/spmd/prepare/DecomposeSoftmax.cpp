@@ -1,8 +1,8 @@
 //===- DecomposeSoftmax.cpp - linalg.softmax as its parts -----------------===//
 //
-// The largest element of each row, powers of the differences to it, their sum,
-// and the quotients, each an op of its own. A row that devices share out is
-// then like any other reduction: one element a row is communicated instead of
+// The largest element of each row, the exponentials of the differences to it,
+// their sum, and the quotients, each an op of its own. A sharded row is then
+// like any other reduction: one element of a row is communicated instead of
 // all.
 //
 //===----------------------------------------------------------------------===//

@@ -6,11 +6,11 @@
 include "mlir/Pass/PassBase.td"
 
 def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {
-  let summary = "linalg.softmax as its parts: any level before 2";
+  let summary = "Splits linalg.softmax into its parts: any level before 2";
   let description = [{
-    The largest element of each row, the powers of the differences to it, their
-    sum, the quotients. So devices that share out a row combine one element of
-    it for the maximum, and one for the sum.
+    The parts are the largest element of each row, the exponentials of the
+    differences to it, their sum, and the quotients. Devices that shard a row then
+    combine one element of it for the maximum, and one for the sum.
 
     ```mlir
     %1 = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -30,19 +30,23 @@ def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {
 }
 
 def RecognizeWindowsPass : Pass<"dist-recognize-windows", "ModuleOp"> {
-  let summary = "Attention to keys nearby becomes dist.attention: any level before 2";
+  let summary = "Attention to nearby keys becomes dist.attention: any level before 2";
   let description = [{
-    Where masks that hang on places alone, computed or constant, leave each query some
-    keys around it, the two contractions and the softmax between them become one
-    `dist.attention` with its `window`: devices that share out the sequence then need
-    their neighbours' keys and values at the borders, and no others. Whatever else is
-    attention stays as it is, and so does what differs where a row sees no key: data that
-    may mask the whole window with the least number of its type makes the mean of all
-    values of such a row. Programs without a mesh stay as they are.
+    Needs a program with a mesh; others stay as they are. Looks for attention
+    whose masks leave each query only keys near it. The masks must depend only on
+    positions, computed or constant. The two contractions, and the softmax between
+    them, become one `dist.attention` with this `window`. Devices that shard the
+    sequence then need only their neighbours' keys and values at the borders.
+    Other attention stays as it is.
 
-    Its adjoint becomes one `dist.attention_adjoint` with the same window, where all that
-    reads the weights is that (`--dist-form-attention`); in place of a search, what a
-    `dist.attention` had for its window before `--dist-differentiate` took it apart.
+    The pass changes nothing where results would differ for a row that sees no
+    key. Data may mask the whole window with the smallest number of its type; the
+    row's result is then the mean of all values.
+
+    The adjoint becomes one `dist.attention_adjoint` with the same window, if all
+    readers of the weights belong to it (`--dist-form-attention`). If
+    `--dist-differentiate` decomposed a `dist.attention`, the window of that op is
+    taken.
 
     ```mlir
     %s = linalg.contract ins(%q, %k) …                 // before
@@ -58,16 +62,18 @@ def RecognizeWindowsPass : Pass<"dist-recognize-windows", "ModuleOp"> {
 }
 
 def SeparateDimsPass : Pass<"dist-separate-dims", "ModuleOp"> {
-  let summary = "Merged dimensions are taken apart where devices share out a minor one unevenly: any level before 2";
+  let summary = "Splits merged dimensions whose minor part is sharded unevenly: any level before 2";
   let description = [{
-    Of a batch and heads that are merged into one dimension, as in exports that
-    call a batched product, the heads can be shared out only in even blocks: 4
-    heads on 3 devices could not. Where the operand of a `tensor.collapse_shape`
-    is placed so, the linalg ops that read its result, and those that read
-    theirs, are rewritten on the dimensions apart, until a `tensor.expand_shape`
-    takes them apart itself, or a sum over them is made (a group norm's, of rows
-    that devices share out unevenly). Programs whose sizes the mesh divides stay
-    as they are, and so do products that sum over a merged dimension.
+    Exports that call a batched product merge a batch and heads into one
+    dimension. In the merged dimension, heads can be sharded only evenly: 4 heads
+    on 3 devices is not possible. This pass looks for a `tensor.collapse_shape`
+    whose operand is sharded unevenly. The linalg ops that read its result, and
+    their readers, are rewritten on the separate dimensions. That ends at a
+    `tensor.expand_shape` that separates them, or at a sum over them (a group norm
+    over rows that are sharded unevenly).
+
+    Programs whose sizes the mesh divides stay as they are. So do products that
+    sum over a merged dimension.
 
     ```mlir
     %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x4x5xf32> into tensor<8x5xf32>

@@ -1,10 +1,10 @@
 //===- SeparateDims.cpp - Merged dimensions that devices share out --------===//
 //
-// A dimension into which heads were merged behind a batch has blocks of blocks
-// where devices share out the heads, and these have to be even: a merged
-// dimension that they are not is whole on every device. So that it need not be,
-// what reads it is rewritten on the dimensions that it is made of, up to where
-// these are apart again.
+// If heads are merged into a dimension behind a batch and then sharded, the
+// merged dimension has blocks of blocks, and these must be even. If they are
+// not, the merged dimension is whole on every device. To avoid that, its
+// readers are rewritten on the separate dimensions, up to where the dimensions
+// are separated again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,9 +22,9 @@
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/spmd/prepare/MergedRows.h"
-#include "passes/spmd/prepare/PaddedRows.h"
+#include "passes/spmd/prepare/PadByIndex.h"
 #include "passes/spmd/prepare/Passes.h"
+#include "passes/spmd/prepare/UnevenMerge.h"
 #include "passes/spmd/propagate/PlacementAnalysis.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -70,8 +71,8 @@ bool Separation::mayExpand(OpOperand *operand) const {
   auto reader = dyn_cast<linalg::LinalgOp>(operand->getOwner());
   if (!collapse || !collapses.contains(collapse) || !reader || !isPlain(reader))
     return false;
-  // Products stay sums over one dimension, which kernels take: their major one
-  // can be shared out.
+  // Products stay sums over one dimension, as kernels need them. Their major
+  // one can be sharded.
   bool isProduct = linalg::isaContractionOpInterface(reader);
   AffineMap map = reader.getMatchingIndexingMap(operand);
   SmallVector<utils::IteratorType> loops = reader.getIteratorTypesArray();
@@ -127,13 +128,14 @@ private:
   const Separation &separation;
 };
 
-/// The dimensions of a tensor, some of which are taken apart.
+/// The dimensions of a tensor, some of which are split.
 class ApartDims {
 public:
   explicit ApartDims(ArrayRef<int64_t> shape)
       : shape(shape), parts(shape.size()) {}
 
-  /// Says that `dim` is made of `sizes`. False where it is of others already.
+  /// Records that `dim` is the product of `sizes`. False if it has other sizes
+  /// already.
   bool set(int64_t dim, ArrayRef<int64_t> sizes) {
     if (!parts[dim].empty())
       return ArrayRef(parts[dim]) == sizes;
@@ -206,8 +208,6 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
   SmallVector<int64_t> one(shape);
   one.back() = 1;
   auto type = RankedTensorType::get(one, indices.getElementType());
-  SmallVector<utils::IteratorType> loops(one.size(),
-                                         utils::IteratorType::parallel);
   SmallVector<Value> components;
   for (auto [input, group, dim] : llvm::zip_equal(
            tuples.getInputs(), collapse.getReassociationIndices(), numbered)) {
@@ -219,15 +219,14 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
     for (int64_t place : groups[*dim]) {
       Value empty =
           tensor::EmptyOp::create(rewriter, loc, one, type.getElementType());
-      auto number = linalg::GenericOp::create(
-          rewriter, loc, type, ValueRange(), empty,
-          rewriter.getMultiDimIdentityMap(one.size()), loops,
-          [&](OpBuilder &b, Location, ValueRange) {
+      auto number = createParallelLoops(
+          rewriter, loc, {}, {}, empty,
+          [&](OpBuilder &b, Location loc, ValueRange) -> SmallVector<Value> {
             Value index = linalg::IndexOp::create(b, loc, place);
             if (!type.getElementType().isIndex())
               index = arith::IndexCastOp::create(b, loc, type.getElementType(),
                                                  index);
-            linalg::YieldOp::create(b, loc, index);
+            return {index};
           });
       components.push_back(number.getResult(0));
     }
@@ -251,7 +250,8 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What follows a value with merged dimensions follows what these are made of.
+/// A value that follows one with merged dimensions follows the separate ones
+/// instead.
 struct SeparateFollow : OpRewritePattern<FollowOp> {
   SeparateFollow(MLIRContext *context, const Separation &separation)
       : OpRewritePattern(context), separation(separation) {}
@@ -293,7 +293,7 @@ struct SeparateDimsPass
 
 private:
   using Groups = SmallVector<ReassociationIndices, 4>;
-  /// Collapses of which some group might be shared out unevenly in `mesh`.
+  /// Collapses of which some group might be sharded unevenly in `mesh`.
   SmallVector<tensor::CollapseShapeOp> findCandidates(MeshOp mesh);
   void rewrite(Separation &separation);
   FailureOr<bool> separate(MeshOp mesh);
@@ -428,7 +428,8 @@ FailureOr<bool> SeparateDimsPass::separate(MeshOp mesh) {
       return false;
     analysis.propagate();
     for (tensor::CollapseShapeOp collapse : candidates) {
-      // What is made where it is used, as fills, has no placement.
+      // Values that are created where they are used, such as fills, have no
+      // placement.
       unsigned source = analysis.getGraph().getIndex(collapse.getSrc());
       if (source == PlacementGraph::kNone)
         lost.emplace_back();
@@ -456,8 +457,8 @@ void SeparateDimsPass::runOnOperation() {
   if (!*mesh)
     return;
   auto rewriteRows = [&] {
-    return success(succeeded(rewritePaddedRows(getOperation(), *mesh)) &&
-                   succeeded(rewriteMergedRows(getOperation(), *mesh)));
+    return success(succeeded(rewritePadsByIndex(getOperation(), *mesh)) &&
+                   succeeded(rewriteUnevenMerges(getOperation(), *mesh)));
   };
   if (failed(rewriteRows()))
     return signalPassFailure();

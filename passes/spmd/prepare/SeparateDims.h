@@ -1,6 +1,6 @@
-//===- SeparateDims.h - Merged dimensions taken apart -----------*- C++ -*-===//
+//===- SeparateDims.h - Takes merged dimensions apart -----------*- C++ -*-===//
 //
-// What --dist-separate-dims and its patterns share: which merged dimensions are
+// Shared by --dist-separate-dims and its patterns: which merged dimensions are
 // being taken apart.
 //
 //===----------------------------------------------------------------------===//
@@ -14,9 +14,9 @@
 
 namespace mlir::dist {
 
-/// Follows what is rewritten: new ops take the scope of the op that they are
-/// in place of, and are backward as it is. Knows the collapses whose readers
-/// are still to be rewritten, and the expansions of their other operands.
+/// Tracks rewrites. New ops get the scope of the op that they replace, and are
+/// backward if it is. Knows the collapses whose readers are still to be
+/// rewritten, and the expansions of their other operands.
 class Separation : public RewriterBase::Listener {
 public:
   void add(tensor::CollapseShapeOp collapse) { collapses.insert(collapse); }
@@ -24,8 +24,8 @@ public:
     return collapses.contains(collapse);
   }
 
-  /// Whether `operand` of a linalg op, or of an expansion, may be replaced by
-  /// what its dimensions are made of.
+  /// Whether `operand` of a linalg op, or of an expansion, may be replaced by a
+  /// tensor with separate dimensions.
   bool mayExpand(OpOperand *operand) const;
 
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -43,13 +43,13 @@ private:
   SmallVector<Operation *> inserted;
 };
 
-/// Whether of what `dist` writes on ops `op` has no more than every op may
-/// have, and all sizes are known.
+/// Whether `op` has only those `dist` attributes that every op may have, and
+/// all sizes are known.
 bool isPlain(Operation *op);
 
-/// Reshapes of other dimensions than those that were merged, as a batch of 1
-/// that comes and goes, are made before these are merged; what takes merged
-/// dimensions apart as they were is none.
+/// Moves reshapes of other dimensions, such as a batch of 1 that comes and
+/// goes, before the merge. An expansion that splits the merged dimensions as
+/// they were is not moved.
 void populateSeparateReshapes(RewritePatternSet &patterns,
                               Separation &separation);
 

@@ -1,5 +1,6 @@
 //===- SeparateReshapes.cpp - Reshapes of what was merged -----------------===//
 
+#include "dialects/dist/Interfaces/Placement.h"
 #include "passes/spmd/prepare/SeparateDims.h"
 
 using namespace mlir;
@@ -45,51 +46,7 @@ private:
   int64_t place = 0;
   bool isTrivial = true;
 };
-
-/// The coarsest sizes of which both of two lists of sizes are products, in
-/// their order, and how many each element of the lists is made of.
-struct CommonSizes {
-  SmallVector<int64_t> sizes;
-  SmallVector<size_t> ofFirst, ofSecond;
-};
 } // namespace
-
-/// Nothing where borders of the lists, whose products are the same, do not
-/// nest.
-static std::optional<CommonSizes> findCommonSizes(ArrayRef<int64_t> first,
-                                                  ArrayRef<int64_t> second) {
-  CommonSizes common;
-  common.ofFirst.resize(first.size());
-  common.ofSecond.resize(second.size());
-  size_t i = 0, j = 0;
-  int64_t left = first[0], right = second[0];
-  auto take = [&](int64_t size) {
-    common.sizes.push_back(size);
-    ++common.ofFirst[std::min(i, first.size() - 1)];
-    ++common.ofSecond[std::min(j, second.size() - 1)];
-  };
-  auto nextFirst = [&] { left = ++i < first.size() ? first[i] : 0; };
-  auto nextSecond = [&] { right = ++j < second.size() ? second[j] : 0; };
-  while (i < first.size() || j < second.size()) {
-    if (left == right) {
-      take(left);
-      nextFirst();
-      nextSecond();
-    } else if (right == 1 || (right > 1 && left > right && left % right == 0)) {
-      take(right);
-      // What is left of the element of the first list; all of it beside a 1.
-      left /= right;
-      nextSecond();
-    } else if (left == 1 || (left > 1 && right > left && right % left == 0)) {
-      take(left);
-      right /= left;
-      nextFirst();
-    } else {
-      return std::nullopt;
-    }
-  }
-  return common;
-}
 
 LogicalResult
 SeparateExpansion::matchAndRewrite(tensor::ExpandShapeOp expand,
@@ -155,7 +112,8 @@ SeparateCollapse::matchAndRewrite(tensor::CollapseShapeOp collapse,
     if (group.size() == 1 || llvm::any_of(group, [&](int64_t dim) {
           return groups[dim].size() > 1;
         })) {
-      // What was merged is merged last, with what it is merged with now.
+      // Merged dimensions are merged last, together with their current
+      // neighbours.
       size_t count = 0;
       for (int64_t dim : group)
         for (int64_t part : groups[dim]) {

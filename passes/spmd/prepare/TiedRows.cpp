@@ -71,8 +71,8 @@ void TiedRows::read(Value value, const Window &window, int64_t iterations) {
       {getTensorBytes(type) / size, size, iterations, window});
 }
 
-/// Steps from what an op has in windows to what it makes, or from what it makes
-/// windows of.
+/// Steps from an operand that an op reads in windows to its result, or from a
+/// result in windows.
 void TiedRows::addSteps(const PlacementGraph::Node &node) {
   ArrayRef<unsigned> links = graph.getLinks(node);
   const ShardingRule &rule = *node.rule;
@@ -154,7 +154,7 @@ TiedRows::TiedRows(const PlacementGraph &graph, const Placements &placements,
         Value value = graph.getValues()[index];
         int64_t iterations =
             node.rule->factors[tensor.dims[window.dim][0]].size;
-        // What is read of a pad is sent of what is padded.
+        // Rows that are read of a pad are sent of its operand.
         auto pad = value.getDefiningOp<tensor::PadOp>();
         if (pad && isa<linalg::LinalgOp>(node.op) &&
             pad.getSourceType().hasStaticShape() &&

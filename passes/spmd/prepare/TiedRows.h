@@ -1,9 +1,9 @@
-//===- TiedRows.h - Dimensions that ops have in common ----------*- C++ -*-===//
+//===- TiedRows.h - Dimensions that ops tie together ------------*- C++ -*-===//
 //
-// Dimensions that ops tie to each other are sharded alike. Where some op needs
-// such a dimension in blocks of rows, as windows are read, what is not in
-// blocks is gathered there: what that sends is what rows that are moved over
-// the borders of blocks are weighed against.
+// Dimensions that ops tie to each other are sharded alike. If an op needs such
+// a dimension in blocks of rows, as windows do, then tied values that are not
+// in blocks are gathered there. The bytes of that are compared with those of
+// moving rows over the borders of blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,16 +15,16 @@
 
 namespace mlir::dist {
 
-/// Dimensions that ops tie to each other, so that what of a value is not in
-/// blocks of rows is sent where some op needs it so.
+/// Dimensions that ops tie to each other, and the cost of values that are not
+/// in blocks of rows where an op needs blocks.
 class TiedRows {
 public:
   TiedRows(const PlacementGraph &graph, const Placements &placements,
            const MeshLayout &layout);
 
   struct Needs {
-    /// Bytes of the smallest value that has to be in blocks; all there are
-    /// where none has.
+    /// Bytes of the smallest value that must be in blocks; all bytes if there
+    /// is no such value.
     int64_t whole = INT64_MAX;
     struct Read {
       int64_t rowBytes, size, iterations;
@@ -32,7 +32,7 @@ public:
     };
     SmallVector<Read, 0> reads;
 
-    /// Bytes that a device sends for the windows, where blocks are in line.
+    /// Bytes that a device sends for the windows, if blocks are contiguous.
     int64_t getHaloBytes(const MeshLayout &layout, DimShardingAttr dim) const;
   };
   /// The dimensions tied to one of a value.
@@ -41,10 +41,10 @@ public:
   }
   const Needs &getNeeds(unsigned tie) const { return needs[tie]; }
 
-  /// Says that dimensions would be in blocks if others were.
+  /// States that dimensions would be in blocks if others were.
   void addStep(unsigned from, unsigned to) { steps.push_back({from, to}); }
-  /// The blocks of each tie: as placed, else as those have it that ops read in
-  /// windows to make it, or that steps lead from.
+  /// The blocks of each tie: those of its placement, else those of dimensions
+  /// that ops read in windows to compute it, or that steps lead from.
   SmallVector<DimShardingAttr, 0> inferBlocks(const Placements &placements,
                                               const MeshLayout &layout) const;
 

@@ -1,7 +1,7 @@
 //===- Explain.cpp - Where a value's sharding came from -------------------===//
 //
-// Follows what propagation remembers of each dimension back to the annotation,
-// and tells what was proposed in vain.
+// Follows the records of propagation for each dimension back to the annotation,
+// and prints the proposals that lost.
 //
 //===----------------------------------------------------------------------===//
 

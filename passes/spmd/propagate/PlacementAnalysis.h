@@ -1,7 +1,7 @@
-//===- PlacementAnalysis.h - A module, and where it is placed ---*- C++ -*-===//
+//===- PlacementAnalysis.h - A module and its placements --------*- C++ -*-===//
 //
-// What the passes to level 2 share: the mesh, the graph of the module, and the
-// placements of its values. Seeded from the annotations when it is made.
+// Shared by the passes to level 2: the mesh, the graph of the module, and the
+// placements of its values. Seeded from the annotations when it is created.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,9 @@
 
 namespace mlir::dist {
 
-/// Erases what only gradients need, syncs of the backward pass, from a program
-/// that is about to be placed. Before the analysis, which does not change it.
+/// Erases syncs of the backward pass, which only gradients need, from a program
+/// that is about to be placed. To be called before the analysis, which does not
+/// change the program.
 void eraseBackwardSyncs(Operation *module);
 
 class PlacementAnalysis {
@@ -30,14 +31,14 @@ public:
     return !preserved.isPreserved<PlacementAnalysis>();
   }
 
-  /// Why the module cannot be placed; success where there is nothing wrong.
+  /// Why the module cannot be placed; success if it can.
   LogicalResult getStatus() const { return status; }
-  /// Null where no mesh is in use: then there is nothing else either.
+  /// Null if no mesh is in use: then the others are null, too.
   const MeshLayout *getLayout() const { return layout ? &*layout : nullptr; }
   PlacementGraph &getGraph() { return graph; }
   Placements &getPlacements() { return *placements; }
 
-  /// Seeds what syncs scatter, and propagates.
+  /// Seeds the scatters of syncs, and propagates.
   void propagate(LostProposals *lost = nullptr);
 
 private:

@@ -1,12 +1,14 @@
 //===- Propagation.cpp - Spreads placements over the graph ----------------===//
 //
-// Works in rounds. In a round every node that a change has reached looks at the
-// state the round began with and proposes; then the proposals are applied. So
-// the result depends on the distance from the annotations and on nothing else:
-// not on the order of ops, nor on the number of devices. Cheap nodes (that move
-// data or work elementwise) go first, then contractions, then the rest, then
-// what cheap nodes only add to a larger tensor (masks, biases); then, in the
-// same way, what is backward, which follows what is settled by then.
+// Works in rounds. In a round, every node that a change has reached looks at
+// the state at the beginning of the round and proposes shardings. Then the
+// proposals are applied. So the result depends only on the distance from the
+// annotations: neither on the order of ops, nor on the number of devices.
+//
+// Cheap nodes (that move data or work elementwise) go first, then contractions,
+// then the rest, then operands that cheap nodes only add to a larger tensor
+// (masks, biases). Backward comes last, in the same way, and follows the
+// placements found so far.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +34,9 @@ namespace {
 /// What the tensors of a node say about one factor.
 struct FactorState {
   DimShardingAttr sharding;
-  /// Bytes that stay where they are if the factor keeps this sharding, and
-  /// whether the user fixed one of them; one that the op reads: what it makes
-  /// can be moved or reduced to where it is wanted.
+  /// Bytes that stay in place if the factor keeps this sharding, and whether
+  /// the user fixed one of them; and bytes of a value that the op reads. The
+  /// op's own result can be moved or reduced to its target.
   int64_t score = 0;
   bool isPinned = false, isReadPinned = false;
   unsigned cause = PlacementGraph::kNone;
@@ -93,8 +95,9 @@ private:
 } // namespace
 
 /// Whether another operand of the node has all its loops and more, so that it
-/// is repeated along these: where a mask is cut says little of the scores that
-/// it is added to, and moving it costs less. What the user fixed is not minor.
+/// is repeated along these. The sharding of a mask tells little about the
+/// scores that it is added to, and moving it costs less. An operand that the
+/// user fixed is not minor.
 bool Propagation::isMinor(const Node &node, size_t operand) const {
   ArrayRef<TensorRule> operands = node.rule->operands;
   ArrayRef<unsigned> tensors = graph.getLinks(node);
@@ -123,9 +126,10 @@ bool Propagation::isMinor(const Node &node, size_t operand) const {
   return false;
 }
 
-/// Whether a contraction's operand is told of a factor that is summed over by
-/// another one alone, which is no parameter: values say less of where weights
-/// of attention are than queries do, which they reach through a softmax.
+/// Whether a factor that a contraction sums over is propagated to an operand
+/// from the other one only, which is not a parameter. Values tell less about
+/// the placement of attention's weights than queries do, which reach them
+/// through a softmax.
 bool Propagation::isPulled(const Node &node, size_t operand,
                            unsigned factor) const {
   return !isCheap(node) && operand < node.rule->operands.size() &&

@@ -1,7 +1,7 @@
 //===- Propagation.h - Spreads placements over the graph --------*- C++ -*-===//
 //
-// Needs seeded placements; leaves them grown along the factors of nodes until
-// nothing changes, and final. What was there stays.
+// Needs seeded placements. Lets them grow along the factors of nodes until
+// nothing changes; then they are final. Seeded placements stay.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace mlir::dist {
 
-/// What a node would have a dimension of a value be.
+/// The sharding that a node proposes for a dimension of a value.
 struct Proposal {
   unsigned value, dim;
   DimShardingAttr sharding;

@@ -8,6 +8,8 @@
 
 #include "passes/spmd/reshard/ReshardLowering.h"
 #include "dialects/dist/Interfaces/Reductions.h"
+#include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -34,14 +36,6 @@ private:
     for (AxisRefAttr axis : piece.axes)
       size = getBlockSize(size, layout.size(axis));
     return size;
-  }
-  ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) const {
-    SmallVector<AxisRefAttr, 2> joined(axes);
-    layout.coalesce(joined);
-    return b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
-  }
-  RankedTensorType typeOf(Value value) const {
-    return cast<RankedTensorType>(value.getType());
   }
   RankedTensorType withSize(Value value, int64_t dim, int64_t size) const {
     SmallVector<int64_t> shape(typeOf(value).getShape());
@@ -98,16 +92,14 @@ Value Lowering::pad(Value value, int64_t dim, int64_t size) {
 Value Lowering::cut(Value value, int64_t dim, int64_t size) {
   if (typeOf(value).getDimSize(dim) == size)
     return value;
-  int64_t rank = typeOf(value).getRank();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, value);
-  sizes[dim] = b.getIndexAttr(size);
   // A slice of nothing is not legal.
-  if (llvm::is_contained(typeOf(value).getShape(), 0))
+  if (llvm::is_contained(typeOf(value).getShape(), 0)) {
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, value);
+    sizes[dim] = b.getIndexAttr(size);
     return tensor::EmptyOp::create(b, loc, sizes,
                                    typeOf(value).getElementType());
-  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, strides);
+  }
+  return sliceAlong(b, loc, value, dim, 0, size);
 }
 
 Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,
@@ -115,29 +107,18 @@ Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,
   if (isNeutral(value, kind))
     return value;
   Value coordinate =
-      AxisIndexOp::create(b, loc, axesAttr(axes), layout.getName());
+      AxisIndexOp::create(b, loc, layout.getAxesAttr(axes), layout.getName());
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, coordinate, zero);
-  RankedTensorType type = typeOf(value);
-  Type element = type.getElementType();
+  Type element = typeOf(value).getElementType();
   Value neutral =
       arith::ConstantOp::create(b, loc, getNeutral(b, element, kind));
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, value), element);
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic =
-      linalg::GenericOp::create(b, loc, type, value, empty,
-                                ArrayRef<AffineMap>{identity, identity}, loops);
-  OpBuilder::InsertionGuard guard(b);
-  Block *body =
-      b.createBlock(&generic.getRegion(), {}, {element, element}, {loc, loc});
-  Value kept =
-      arith::SelectOp::create(b, loc, isFirst, body->getArgument(0), neutral);
-  linalg::YieldOp::create(b, loc, kept);
-  return generic.getResult(0);
+  return mapElements(
+      b, loc, value, element,
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
+        return arith::SelectOp::create(inner, at, isFirst, args[0], neutral);
+      });
 }
 
 Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
@@ -149,7 +130,7 @@ Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
     return piece;
   };
   int64_t p = layout.size(step.axes);
-  ArrayAttr axes = axesAttr(step.axes);
+  ArrayAttr axes = layout.getAxesAttr(step.axes);
   FlatSymbolRefAttr mesh = layout.getName();
   auto reduction = ReductionKindAttr::get(b.getContext(), kind);
   using Kind = ReshardStep::Kind;
@@ -190,7 +171,7 @@ Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
   }
   case Kind::CollectivePermute:
     return mark(CollectivePermuteOp::create(
-        b, loc, value.getType(), value, axes, axesAttr(step.toAxes),
+        b, loc, value.getType(), value, axes, layout.getAxesAttr(step.toAxes),
         /*reversed=*/UnitAttr(), mesh, cause));
   case Kind::MakePartial:
     return makePartial(value, step.axes, kind);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/reshard/ReshardPlan.h"
+#include "passes/bounds/Bounds.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>
 #include <queue>
@@ -67,8 +68,6 @@ public:
   bool isExhaustive() const { return !isCut; }
 
 private:
-  /// The number of states grows faster than the power of the number of atoms.
-  static constexpr size_t kFewAtoms = 4;
   struct Place {
     int64_t dim, piece;
     int64_t size;     ///< that costs count with
@@ -274,7 +273,7 @@ void Search::forEachOrder(
   extend(extend);
 }
 
-/// What is pending: reduce all of it, or scatter it where it is wanted.
+/// A pending reduction: reduce all of it, or scatter it as the target needs.
 void Search::addMovesOfPending(int index) {
   using Kind = ReshardStep::Kind;
   const State state = nodes[index].state;

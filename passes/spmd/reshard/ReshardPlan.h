@@ -1,8 +1,8 @@
 //===- ReshardPlan.h - The cheapest collectives -----------------*- C++ -*-===//
 //
-// A reshard is a shortest path: states are placements, edges are collectives
-// with the time that a machine's links take for them. Plans are found once for
-// each pair of placements and type.
+// A reshard is a shortest path. States are placements; edges are collectives,
+// weighted with their time on a machine's links. Plans are found once for each
+// pair of placements and type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,29 +32,29 @@ struct ReshardStep {
   SmallVector<AxisRefAttr, 2> axes;
   SmallVector<AxisRefAttr, 2> toAxes;
   int64_t dimFrom = -1, pieceFrom = -1, dimTo = -1, pieceTo = -1;
-  /// Every sub-dimension after the step: how the tensor is then placed.
+  /// Every sub-dimension after the step: the placement of the tensor then.
   SmallVector<SmallVector<Piece, 2>, 4> after;
   /// Bytes that a device sends.
   int64_t bytes = 0;
-  /// The time that takes, in ns.
+  /// The time of the step, in ns.
   int64_t cost = 0;
 };
 
 using ReshardPlan = SmallVector<ReshardStep, 3>;
 
-/// Sub-dimensions of every dimension, cut where either placement cuts them,
-/// over axes that are cut alike.
+/// The sub-dimensions of every dimension, cut where either placement cuts them,
+/// over axes that are cut in the same way.
 struct ReshardProblem {
   SmallVector<SmallVector<Piece, 2>, 4> from, to;
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr, 2> partialFrom, partialTo;
-  /// Where the two sides have no common view (the borders of their
-  /// sub-dimensions or of parts of an axis do not nest, an axis is cut over
-  /// which blocks are uneven, the kinds of pending reductions differ): a
-  /// placement from which both have one. Null else.
+  /// Set if the two sides have no common view: a placement that has a common
+  /// view with both. There are three reasons. The borders of their
+  /// sub-dimensions, or of parts of an axis, do not nest. An axis with uneven
+  /// blocks is cut. Or the kinds of pending reductions differ.
   ShardingAttr waypoint;
 
-  /// Whether nothing is to be done.
+  /// Whether the two are equal.
   bool isSolved() const;
 };
 
@@ -69,28 +69,26 @@ struct ReshardLeg {
 };
 struct ReshardRoute {
   SmallVector<ReshardLeg, 1> legs;
-  /// False where the axes concerned were too many to try all ways.
+  /// False if there were too many axes to try all ways.
   bool isCheapest = true;
 };
 
 class ReshardPlanner {
 public:
   ReshardPlanner(const ReshardPlanner &) = delete;
-  /// Of a machine of which nothing is known each collective takes 20 us, and
-  /// its bytes 1 GB/s: small tensors go by few collectives, large ones by few
-  /// bytes.
+  /// On an unknown machine, each collective takes 20 us plus its bytes at 1
+  /// GB/s. So small tensors take few collectives, and large ones few bytes.
   explicit ReshardPlanner(const MeshLayout &layout,
                           Machine machine = Machine::getUnknown())
       : layout(layout), machine(std::move(machine)),
         model(this->machine, layout.getAxes()) {}
 
-  /// The cheapest way from one placement to another of a tensor of type `type`;
-  /// null where there is none. Found once for each three.
+  /// The cheapest way between two placements of a tensor of type `type`; null
+  /// if there is no way. Cached.
   const ReshardRoute *get(RankedTensorType type, ShardingAttr from,
                           ShardingAttr to);
 
-  /// What the way costs, in ns; 0 where nothing need be sent, -1 where there is
-  /// none.
+  /// The time of that way, in ns: 0 if nothing is sent, -1 if there is no way.
   int64_t getCost(RankedTensorType type, ShardingAttr from, ShardingAttr to);
 
 private:

@@ -1,8 +1,8 @@
 //===- ReshardProblem.cpp - Two placements over common pieces and axes ----===//
 //
-// Before a way between two placements is searched, both are written over the
-// same sub-dimensions and the same parts of axes. Where that cannot be, what is
-// in the way is gathered first.
+// Before a way between two placements is searched, both are expressed with the
+// same sub-dimensions and the same parts of axes. If that is impossible, the
+// axes that prevent it are gathered first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,39 +23,6 @@ bool ReshardProblem::isSolved() const {
 // Sub-dimensions
 //===----------------------------------------------------------------------===//
 
-/// Sizes of the coarsest sub-dimensions that both lists are made of; empty
-/// where their borders do not nest.
-static SmallVector<int64_t, 2> getCommonSizes(ArrayRef<Piece> a,
-                                              ArrayRef<Piece> b) {
-  SmallVector<int64_t, 2> sizes;
-  size_t i = 0, j = 0;
-  int64_t left = a[0].size, right = b[0].size;
-  while (true) {
-    if (left == right) {
-      sizes.push_back(left);
-      if (++i == a.size() || ++j == b.size())
-        return i == a.size() && j + 1 >= b.size() ? sizes
-                                                  : SmallVector<int64_t, 2>();
-      left = a[i].size;
-      right = b[j].size;
-    } else if (right != 0 && isDivided(left, right)) {
-      sizes.push_back(right);
-      left = divideSize(left, right);
-      if (++j == b.size())
-        return {};
-      right = b[j].size;
-    } else if (left != 0 && isDivided(right, left)) {
-      sizes.push_back(left);
-      right = divideSize(right, left);
-      if (++i == a.size())
-        return {};
-      left = a[i].size;
-    } else {
-      return {};
-    }
-  }
-}
-
 /// Whether both placements of a dimension can be written over the same
 /// sub-dimensions.
 static bool splitAlike(const MeshLayout &layout, int64_t size,
@@ -64,9 +31,15 @@ static bool splitAlike(const MeshLayout &layout, int64_t size,
                        SmallVectorImpl<Piece> &toOut) {
   SmallVector<Piece, 2> fromPieces = layout.pieces(from, size);
   SmallVector<Piece, 2> toPieces = layout.pieces(to, size);
-  SmallVector<int64_t, 2> sizes = getCommonSizes(fromPieces, toPieces);
-  if (sizes.empty())
+  auto getSizes = [](ArrayRef<Piece> pieces) {
+    return llvm::map_to_vector(pieces,
+                               [](const Piece &piece) { return piece.size; });
+  };
+  std::optional<CommonSizes> common =
+      findCommonSizes(getSizes(fromPieces), getSizes(toPieces));
+  if (!common)
     return false;
+  ArrayRef<int64_t> sizes = common->sizes;
   auto write = [&](DimShardingAttr dim, SmallVectorImpl<Piece> &out) {
     SmallVector<DimShardingAttr, 2> parts;
     if (!layout.split(dim, sizes, parts))

@@ -1,4 +1,4 @@
-//===- WholeValues.h - What values were before they became local *- C++ -*-===//
+//===- WholeValues.h - Values before they became local ----------*- C++ -*-===//
 
 #ifndef DIST_PASSES_SPMD_RESHARD_WHOLEVALUES_H
 #define DIST_PASSES_SPMD_RESHARD_WHOLEVALUES_H
@@ -7,7 +7,7 @@
 
 namespace mlir::dist {
 
-/// What a value was before it became local.
+/// The value of which this one is the local part.
 struct Whole {
   RankedTensorType type;
   ShardingAttr sharding;

@@ -1,8 +1,9 @@
-//===- AxisDifferences.h - Along what devices may differ --------*- C++ -*-===//
+//===- AxisDifferences.h - Axes along which devices may differ --*- C++ -*-===//
 //
-// What devices may see differently, exactly, also along parts of an axis that
-// do not nest: of each axis of the mesh a partition of its coordinates. Devices
-// whose coordinates are in the same class along every axis see the same.
+// Along which axes values may differ between devices. It is exact, also for
+// parts of an axis that do not nest: for each axis of the mesh there is a
+// partition of its coordinates. Devices whose coordinates are in the same class
+// along every axis have equal values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,8 @@
 
 namespace mlir::dist {
 
-/// A partition for each axis of the mesh, by number; 0 is the one of a single
-/// class. Empty: all devices see the same.
+/// A partition for each axis of the mesh, by number; 0 is the partition with a
+/// single class. Empty: equal on all devices.
 using Difference = SmallVector<unsigned, 4>;
 
 /// The partitions of one program, and arithmetic on them.
@@ -23,16 +24,16 @@ class AxisDifferences {
 public:
   explicit AxisDifferences(const MeshLayout &layout) : layout(layout) {}
 
-  /// That of the devices' coordinates along `axes`.
+  /// The partitions of the devices' coordinates along `axes`.
   Difference of(ArrayRef<AxisRefAttr> axes);
-  /// That of what depends on both.
+  /// The partitions of a value that depends on both.
   Difference join(const Difference &a, const Difference &b);
-  /// Adds `b` to `a`; whether that changes it.
+  /// Adds `b` to `a`; returns whether that changes `a`.
   bool add(Difference &a, const Difference &b);
-  /// That of what the devices of each group along `axes` make together of what
-  /// they have, all of them the same.
+  /// The partitions of the result if the devices of each group along `axes`
+  /// combine their values and all get the same result.
   Difference combine(const Difference &a, ArrayRef<AxisRefAttr> axes);
-  /// Whether devices of one group along `axes` may see different things.
+  /// Whether devices of one group along `axes` may have different values.
   bool isWithin(const Difference &a, ArrayRef<AxisRefAttr> axes);
 
 private:
@@ -44,12 +45,12 @@ private:
                         ArrayRef<AxisRefAttr> parts);
   bool isWithinAlong(unsigned partition, size_t axis,
                      ArrayRef<AxisRefAttr> parts);
-  /// What was computed of a partition and parts of one axis is kept.
+  /// Caches results for a partition and parts of one axis.
   using Known = llvm::DenseMap<std::pair<unsigned, Attribute>, unsigned>;
   unsigned keep(Known &known, unsigned partition, ArrayRef<AxisRefAttr> parts,
                 function_ref<unsigned()> compute);
-  /// The partition of coordinates by their labels, none of which is greater
-  /// than there are coordinates.
+  /// The partition of coordinates by their labels, which are less than the
+  /// number of coordinates.
   unsigned intern(ArrayRef<unsigned> labels);
   /// Calls `action` with the coordinates of each group along parts of the axis
   /// of the mesh, in the order of the groups' own coordinates.

@@ -1,8 +1,8 @@
 //===- Uniformity.cpp - What all devices of a group agree on --------------===//
 //
-// A forward data-flow analysis: of each value along what it may differ from
-// device to device. Repeated until nothing changes, which loops and calls need;
-// differences only grow, so that takes few rounds.
+// A forward data-flow analysis: along which axes each value may differ between
+// devices. It is repeated until nothing changes, because of loops and calls.
+// Differences only grow, so that takes few rounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -152,9 +152,10 @@ static SmallVector<AxisRefAttr> unite(ArrayRef<AxisRefAttr> from,
   return SmallVector<AxisRefAttr>(all.getArrayRef());
 }
 
-/// Blocks move from devices along some axes to devices along others: which one
-/// a device gets, its coordinates along the latter say, and those along axes
-/// that blocks left are what they had along those that only they came to.
+/// Blocks move from devices along some axes to devices along others. A device's
+/// coordinates along the latter tell which block it gets. Its coordinates along
+/// the axes that blocks left are those that they had along the axes that only
+/// they came to.
 Difference Uniformity::getOfPermuted(CollectivePermuteOp op,
                                      const Difference &operand) {
   SmallVector<AxisRefAttr> from = getAxisRefs(op.getAxes()),
@@ -212,7 +213,7 @@ void Uniformity::check(Operation *op, ArrayRef<AxisRefAttr> group,
     error.attachNote(inside->getLoc()) << "the collective is here";
 }
 
-/// Along what the devices that must issue it together lie; of a slice none.
+/// The axes of the devices that must issue it together; empty for a slice.
 static SmallVector<AxisRefAttr> getGroup(CollectiveOpInterface collective) {
   if (isa<AllSliceOp>(collective))
     return {};
@@ -271,7 +272,7 @@ void Uniformity::visitBranch(RegionBranchOpInterface branch,
                              const Control &control) {
   RegionBranchSuccessorMapping targets;
   branch.getSuccessorOperandInputMapping(targets);
-  // What is not passed on decides where it goes, and how often.
+  // Operands that are not passed on decide where control goes, and how often.
   Control inside = control;
   auto flow = [&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {

@@ -1,9 +1,10 @@
 //===- VerifyPlaced.cpp - Checks a module of level 2 ----------------------===//
 //
-// Every value has a placement, every op's placements come from one sharding of
-// its factors, reductions are pending only where ops commute with them, and
-// what flows to one place is placed alike there. Reads the IR and the rules
-// alone: nothing of how placements were found. Linear in the number of ops.
+// Every value has a placement. Every op's placements come from one sharding of
+// its factors. Reductions are pending only where ops commute with them. Values
+// that flow to one place have the same placement there. Reads only the IR and
+// the rules, and nothing of how placements were found. Linear in the number of
+// ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/spmd/graph/OpPlacement.h"
 #include "passes/spmd/graph/PlacementText.h"
 #include "passes/spmd/graph/RuleCache.h"
@@ -81,20 +83,13 @@ LogicalResult PlacedVerifier::verifyWhole(Operation *op, Value value,
 }
 
 LogicalResult PlacedVerifier::verifyCaptures(Operation *op) {
-  for (Region &region : op->getRegions()) {
-    WalkResult result = region.walk([&](Operation *nested) {
-      for (OpOperand &operand : nested->getOpOperands())
-        if (isa<RankedTensorType>(operand.get().getType()) &&
-            !op->isAncestor(operand.get().getParentBlock()->getParentOp()) &&
-            failed(
-                verifyWhole(nested, operand.get(), operand.getOperandNumber())))
-          return WalkResult::interrupt();
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      return failure();
-  }
-  return success();
+  LogicalResult result = success();
+  visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+    if (succeeded(result) && isa<RankedTensorType>(operand->get().getType()))
+      result = verifyWhole(operand->getOwner(), operand->get(),
+                           operand->getOperandNumber());
+  });
+  return result;
 }
 
 LogicalResult PlacedVerifier::verifyGeneral(Operation *op) {

@@ -25,7 +25,7 @@ using namespace mlir::dist;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a function says of an argument or a result.
+/// The attributes of a function's argument or result.
 struct Boundary {
   std::string name;
   Type type;

@@ -1,8 +1,8 @@
 //===- Launcher.h - Runs a compiled program on all its ranks ----*- C++ -*-===//
 //
 // Starts as many ranks as the program's mesh has, each with an Executor, and
-// puts the whole results together. How a rank is started is a backend's: a
-// thread of this process, today. Used by dist-exec and dist-run.
+// assembles the whole results. The backend decides how a rank is started: today
+// as a thread of this process. Used by dist-exec and dist-run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,25 +19,26 @@
 namespace dist {
 
 struct RunOptions {
-  /// What runs the ranks: "threads".
+  /// The backend that runs the ranks: "threads".
   std::string backend = "threads";
   /// "" for the manifest's own.
   std::string weights;
-  /// How often dist_main runs, on the same arguments.
+  /// Number of runs of dist_main, on the same arguments.
   int64_t repeat = 1;
   /// Whether the last run is traced.
   bool trace = false;
   EmulatedLink link;
   /// When communication streams do their work.
   StreamMode streams;
-  /// Whether what each rank holds of the results is wanted, too.
+  /// Whether each rank's part of the results is wanted, too.
   bool keepParts = false;
-  /// Runs the program step by step, in place of `repeat`.
-  Stepper *stepper = nullptr;
-  /// What the padding of arguments is filled with.
+  /// If set, runs the program step by step, instead of `repeat`.
+  StepControl *stepControl = nullptr;
+  /// The value of padding in arguments.
   Padding padding = Padding::Zero;
-  /// Whether each element of a convolution is the sum of its window's products,
-  /// and none is by Winograd's, whose rounding errors are those of neighbours.
+  /// Whether each element of a convolution is the sum of its window's products.
+  /// Winograd's algorithm is not used then: its rounding errors depend on
+  /// neighbours.
   bool directConvolutions = false;
 };
 
@@ -45,31 +46,32 @@ struct RunResult {
   struct Output {
     std::string name;
     Tensor tensor; // whole
-    /// With RunOptions::keepParts the part that each rank holds, by rank, also
-    /// where several hold the same (padding included); else empty.
+    /// With RunOptions::keepParts: the part of each rank, by rank, padding
+    /// included, also if several hold the same part; else empty.
     std::vector<Tensor> parts;
   };
   std::vector<Output> outputs; // in the order of manifest.results
-  /// Per repetition, from the moment all ranks were ready to the last one's
-  /// return.
+  /// For each repetition, from the moment when all ranks were ready to the last
+  /// one's return.
   std::vector<double> seconds;
-  /// With RunOptions::trace the last run in the format that chrome://tracing
-  /// and Perfetto read.
+  /// With RunOptions::trace: the last run in the format of chrome://tracing and
+  /// Perfetto.
   std::string trace;
-  /// Whether this process is the one that reports. In the others of a run of
-  /// several processes there is nothing else here.
+  /// Whether this process is the one that reports. In the other processes of a
+  /// run, all else here is empty.
   bool isRoot = true;
 };
 
-/// Throws Error, with those that there are, if this build has no such backend.
+/// Throws Error, which lists the backends of this build, if there is no such
+/// backend.
 void checkBackend(const std::string &name);
 
-/// What programs that `backend` runs are compiled for. Throws Error likewise.
+/// The target of the programs that `backend` runs. Throws Error likewise.
 std::string targetOf(const std::string &backend);
 
-/// Runs `program` on all ranks of its mesh. Throws Error for a backend that
-/// this build lacks or that runs programs for another target, missing or
-/// ill-fitting inputs and weights, and when a rank failed.
+/// Runs `program` on all ranks of its mesh. Throws Error if this build lacks
+/// the backend, or if it runs programs for another target. Also if inputs or
+/// weights are missing or do not fit, and if a rank failed.
 RunResult launch(const Program &program, const Inputs &inputs,
                  const RunOptions &options = {});
 

@@ -1,6 +1,7 @@
-//===- Manifest.h - What a bundle says about its program --------*- C++ -*-===//
+//===- Manifest.h - The manifest of a bundle --------------------*- C++ -*-===//
 //
-// manifest.json of a bundle (docs/bundle.md), read, checked and written.
+// Reads, checks and writes manifest.json of a bundle
+// (docs/internals/bundle.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +19,8 @@
 
 namespace dist {
 
-/// Tells one file from another, and from a part of it. Against mistakes; it is
-/// no signature.
+/// Distinguishes a file from another, and from a part of it. It detects
+/// mistakes; it is not a signature.
 struct Checksum {
   int64_t bytes = 0;
   uint64_t xxh3 = 0; // XXH3, 64 bits
@@ -46,35 +47,35 @@ struct TensorDesc {
   dist_dtype dtype = DIST_F32;
   Shape globalShape;
   Shape localShape;
-  /// Per dimension its sub-dimensions, major to minor; never empty.
+  /// For each dimension its sub-dimensions, major to minor; never empty.
   std::vector<std::vector<SubDim>> dims;
-  /// Of a parameter that is a block of a tensor in the weights file: the shape
-  /// of that, and where in it the block begins. Else both are empty.
+  /// For a parameter that is a block of a tensor in the weights file: the shape
+  /// of that tensor, and the offsets of the block. Else both are empty.
   Shape partOf, partAt;
 
-  /// Of a parameter that is a piece of an argument, with those that follow it
-  /// in the list: the shape of what a rank holds of them all, and where in it
-  /// its part of this one begins. Else both are empty.
+  /// For a parameter that is a piece of a joined argument, with those that
+  /// follow it in the list. The shape of a rank's part of the argument, and the
+  /// offsets of its part of this piece. Else both are empty.
   Shape joinedShape, joinedAt;
 
-  /// Of a result that is the new value of an argument, and lies in its memory:
-  /// which of the manifest's arguments that is.
+  /// For a result that is the new value of an argument, and is in its memory:
+  /// the number of that argument in the manifest.
   std::optional<int64_t> updates;
 
-  /// Whether the argument that the one before is of goes on.
+  /// Whether this piece continues the joined argument of the piece before it.
   bool continuesJoined() const {
     return std::any_of(joinedAt.begin(), joinedAt.end(),
                        [](int64_t at) { return at != 0; });
   }
-  /// The shape of what a rank holds of the argument.
-  const Shape &heldShape() const {
+  /// The shape of a rank's part of the argument.
+  const Shape &rankShape() const {
     return joinedShape.empty() ? localShape : joinedShape;
   }
-  int64_t heldBytes() const {
-    return numElements(heldShape()) * dtypeBytes(dtype);
+  int64_t rankBytes() const {
+    return numElements(rankShape()) * dtypeBytes(dtype);
   }
 
-  /// The shape of the tensor that the argument's data come from.
+  /// The shape of the tensor that the argument's data comes from.
   const Shape &sourceShape() const {
     return partOf.empty() ? globalShape : partOf;
   }
@@ -96,18 +97,18 @@ struct CollectiveDesc {
   std::string scope, cause, location;
 };
 
-/// What the program asks of its data, for the message where it does not hold.
+/// A check that the program makes of its data, for the message if it fails.
 struct CheckDesc {
   std::string message;
-  /// Whether the value that was judged belongs to the message.
+  /// Whether the value that was tested belongs to the message.
   bool hasValue = false;
 };
 
-/// An operator that draws random numbers from streams of the devices' own.
+/// An operator that draws random numbers from the devices' own streams.
 struct RandomStreamsDesc {
   int64_t number = 0;        // of the operator
   std::vector<AxisRef> axes; // along which each device has a stream
-  /// Of what is drawn, and as in TensorDesc how devices share it out.
+  /// The shape that is drawn, and its sharding as in TensorDesc.
   Shape globalShape;
   std::vector<std::vector<SubDim>> dims;
 };
@@ -121,14 +122,14 @@ struct Manifest {
   int64_t arenaBytes = 0;
   std::string weights; // "" if there is none
   /// File in the bundle with the data of arguments that are constants; "" if
-  /// there are none.
+  /// there are no such arguments.
   std::string constants;
   std::vector<CollectiveDesc> collectives;
   /// In the order of dist_main's status words.
   std::vector<CheckDesc> checks;
-  /// For a program to compare with, which is to draw the same numbers.
+  /// For a reference program, which must draw the same numbers.
   std::vector<RandomStreamsDesc> randomStreams;
-  /// Of the bundle's files; none for constants that there are not.
+  /// Of the bundle's files; missing without constants.
   Checksum programChecksum;
   std::optional<Checksum> constantsChecksum;
 
@@ -140,18 +141,19 @@ struct Manifest {
   static Manifest read(const std::string &path);
   /// The JSON that parse reads. Throws Error for names that are not UTF-8.
   std::string toJson() const;
-  /// What the program must say as well (dist_manifest in runtime.h): all but
-  /// the checksums, on one line.
+  /// The text that the program must export as well (dist_manifest in
+  /// runtime.h): all except the checksums, on one line.
   std::string agreement() const;
 };
 
 /// The keys in which two agreements differ: "mesh, arguments".
 std::string differingKeys(const std::string &first, const std::string &second);
 
-/// What is wrong with the results that update arguments; "" if nothing is.
+/// The problem with the results that update arguments; "" if there is no
+/// problem.
 std::string findUpdateProblem(const Manifest &manifest);
 
-/// Local shape that the slice description gives.
+/// The local shape that follows from the slice description.
 Shape localShapeOf(const TensorDesc &desc);
 
 } // namespace dist

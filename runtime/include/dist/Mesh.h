@@ -2,7 +2,7 @@
 //
 // Arithmetic on device meshes: coordinates, the groups that a communicator
 // forms, and the blocks into which a sharded dimension is cut
-// (docs/conventions.md, "Layout of a sharded dimension").
+// (docs/internals/levels.md, "Layout of a sharded dimension").
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ struct MeshAxis {
   int64_t size;
 };
 
-/// An axis of the mesh or a part of one: of an axis of size n, seen as
-/// pre x size x rest, the middle digit.
+/// An axis of the mesh, or a part of one: the middle digit of an axis of size
+/// n, viewed as pre x size x rest.
 struct AxisRef {
   int32_t axis; // index in Mesh::axes
   int64_t pre = 1;
@@ -49,7 +49,7 @@ struct Mesh {
   AxisRef whole(int32_t axis) const;
 };
 
-/// Place of `rank` in the grid of `refs`, row-major in their order.
+/// Index of `rank` in the grid of `refs`, row-major in their order.
 int64_t placeOf(const Mesh &mesh, const std::vector<AxisRef> &refs,
                 int64_t rank);
 
@@ -59,11 +59,11 @@ struct Block {
   int64_t valid; // rows that are no padding
 };
 
-/// Rows with which every block of `whole` rows over axes of `sizes` (major to
-/// minor) is stored: ceil by ceil.
+/// Number of rows with which every block of `whole` rows over axes of `sizes`
+/// (major to minor) is stored: rounded up at each axis.
 int64_t blockRows(const std::vector<int64_t> &sizes, int64_t whole);
 
-/// The block at `place` (row-major over `sizes`).
+/// The block with index `place` (row-major over `sizes`).
 Block blockAt(const std::vector<int64_t> &sizes, int64_t whole, int64_t place);
 
 /// A communicator of the program: the partition of the ranks into groups whose
@@ -76,7 +76,7 @@ struct Communicator {
   int64_t size;               // members of a group
   std::vector<int64_t> group; // of each rank
   std::vector<int64_t> place; // of each rank in its group
-  /// Ranks of each group in the order of their places.
+  /// Ranks of each group in the order of their indices.
   std::vector<std::vector<int64_t>> members;
 };
 

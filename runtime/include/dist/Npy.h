@@ -14,8 +14,8 @@
 namespace dist {
 
 /// Reads `path`, in C or Fortran order, little-endian or single bytes. Throws
-/// Error for what is no such file, is cut short, or has another element type
-/// (bf16 does not exist in NumPy).
+/// Error if it is no such file, is truncated, or has another element type (bf16
+/// does not exist in NumPy).
 Tensor readNpy(const std::string &path);
 
 class OutputFile;
@@ -25,7 +25,7 @@ class OutputFile;
 void writeNpy(OutputFile &file, const Tensor &tensor);
 
 /// Writes `tensor` likewise, to a temporary file beside `path` that is then
-/// renamed, so that no half file is ever seen. Throws Error.
+/// renamed, so that no partial file is ever seen. Throws Error.
 void writeNpy(const std::string &path, const Tensor &tensor);
 
 } // namespace dist

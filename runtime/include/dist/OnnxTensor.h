@@ -1,7 +1,7 @@
 //===- OnnxTensor.h - Tensors in ONNX's .pb files ---------------*- C++ -*-===//
 //
-// A serialised onnx.TensorProto, as the inputs and outputs of ONNX's test data
-// are kept. Field numbers: onnx/onnx.proto.
+// A serialized onnx.TensorProto, the format of inputs and outputs in ONNX's
+// test data. Field numbers: onnx/onnx.proto.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace dist {
 
-/// Reads `path`. Throws Error for what is no such file, is cut short, keeps its
+/// Reads `path`. Throws Error if it is no such file, is truncated, keeps its
 /// data elsewhere, or has an element type that dist does not know. If `name` is
 /// given it receives the tensor's own name.
 Tensor readOnnxTensor(const std::string &path, std::string *name = nullptr);

@@ -1,7 +1,7 @@
 //===- OptionValues.h - Values of shared command-line options ---*- C++ -*-===//
 //
-// Values of --input of dist-exec and dist-run. Apart from the executor because
-// .pb files need protobuf.
+// Values of --input of dist-exec and dist-run. Separate from the executor
+// because .pb files need protobuf.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,30 +23,36 @@ struct IntegerRanges {
   size_t dim = 0;
 };
 
-/// The range of integers of which nothing is known.
+/// The range of integers without further information.
 IntegerRange usualRange(int bits, bool isUnsigned);
 
-/// What the options leave open about random values.
+/// Random values, if the options leave them open.
 struct RandomInputs {
-  /// Of integer inputs by name; of those that are not here usualRange. i1 is
-  /// always from {0, 1}.
+  /// Ranges of integer inputs, by name; others have usualRange. i1 is always
+  /// from {0, 1}.
   std::map<std::string, IntegerRanges> ranges;
   /// Seed of inputs that no option names; without it they are missing. Inputs
   /// of different names get different values.
   std::optional<uint64_t> rest;
 };
 
-/// How --input is written, for help and messages.
+/// The forms of --input, for help and messages.
 inline constexpr char inputForms[] =
     "NAME=FILE.npy, NAME=FILE.pb, NAME=NUMBER, NAME=random[:SEED] or "
     "NAME=random(LOW,HIGH)[:SEED]";
-/// What help says beside it.
-inline constexpr char randomHelp[] =
+inline constexpr char rangeHelp[] =
     "; integers from LOW to HIGH, both included, floats uniformly between them; "
     "once for each input";
 
-/// Parts NAME=VALUE: after the longest of `names` that the option begins with,
-/// as names may have a '=' themselves; else at the first '='. Without one all
+/// What --help says of other options of both.
+inline constexpr char randomHelp[] =
+    "Random values for inputs that --input does not give";
+inline constexpr char backendHelp[] = "What runs the ranks: threads";
+inline constexpr char repeatHelp[] = "How often to run, on the same inputs";
+inline constexpr char jsonHelp[] = "Last line is one JSON object";
+
+/// Splits NAME=VALUE. Names may contain '=': the name is the longest of `names`
+/// that the option begins with, else it ends at the first '='. Without '=' all
 /// is the name.
 std::pair<std::string, std::string>
 splitNamed(const std::string &option, const std::vector<std::string> &names);
@@ -54,27 +60,26 @@ splitNamed(const std::string &option, const std::vector<std::string> &names);
 /// Parses the value of --random: "" is seed 0. Throws Error.
 uint64_t parseSeed(const std::string &text);
 
-/// Reads options of the forms above; the dtype and shape of numbers and random
+/// Reads options of the forms above. The dtype and shape of numbers and random
 /// values are those of the program's input. Integers are from LOW to HIGH, both
 /// included; floats are uniformly distributed between them. Throws Error for
-/// options that are malformed, given twice, or name what is no input of the
-/// program.
+/// options that are malformed, given twice, or name no input of the program.
 Inputs readInputs(const std::vector<std::string> &options,
                   const Manifest &manifest, const RandomInputs &random = {});
 
-/// Random values, integers in the ranges that are given.
+/// Random values, with integers in the given ranges.
 Tensor makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
                   const IntegerRanges &ranges);
 
-/// What can be said of the inputs that options and `random` make random, by
-/// name: "random integers from 0 to 63, 0 to 3 by column"; without those that
-/// say their range themselves, bools, and floats of the normal distribution.
+/// Descriptions of the inputs that options and `random` make random, by name:
+/// "random integers from 0 to 63, 0 to 3 by column". Inputs whose option has
+/// the range, bools, and floats of the normal distribution are left out.
 std::map<std::string, std::string>
 describeRandom(const std::vector<std::string> &options,
                const Manifest &manifest, const RandomInputs &random);
 
-/// The shapes of those inputs that files give; `names` are those of the
-/// program. Throws Error for files that cannot be read.
+/// The shapes of the inputs that files give; `names` are those of the program.
+/// Throws Error for files that cannot be read.
 std::map<std::string, Shape>
 readInputShapes(const std::vector<std::string> &options,
                 const std::vector<std::string> &names);

@@ -9,10 +9,10 @@
 
 namespace dist {
 
-/// Writes each result, whole, to NAME.npy in `folder`, which is made if it is
-/// not there, and the run's trace to `trace`; "" for none of them. A '/' in a
-/// name becomes '_'. All files appear at once, or none. Throws Error where one
-/// cannot be written, or two results would be one file.
+/// Writes each result, whole, to NAME.npy in `folder`, which is created if it
+/// does not exist, and the run's trace to `trace`. "" means no such output. A
+/// '/' in a name becomes '_'. All files appear at once, or none does. Throws
+/// Error if one cannot be written, or two results would be one file.
 void writeOutputs(const std::string &folder, const std::string &trace,
                   const RunResult &result);
 

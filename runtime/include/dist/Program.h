@@ -17,15 +17,15 @@ struct Program {
   dist_main_fn entry = nullptr;
   /// Keeps the code in memory (a loaded shared object, a JIT).
   std::shared_ptr<void> code;
-  /// Folder against which a relative manifest.weights is resolved.
+  /// The folder that a relative manifest.weights is relative to.
   std::string folder;
-  /// Data of the arguments that are constants; null if there are none.
+  /// Data of the arguments that are constants; null without such arguments.
   std::shared_ptr<const Safetensors> constants;
 };
 
 /// Opens OUT.dist: reads its manifest, loads its shared object and maps its
-/// constants; it may be removed then. Throws Error, also where these do not
-/// belong together: a compiled program exports beside dist_main
+/// constants; it may be removed then. Throws Error, also if these do not belong
+/// together: a compiled program exports, besides dist_main,
 ///   const char dist_manifest[]
 /// with the text of Manifest::agreement.
 Program loadBundle(const std::string &folder);

@@ -19,9 +19,9 @@ namespace dist {
 
 struct MappedFile;
 
-/// The tensors of a file, by name. Their data is the file itself, mapped and
-/// not to be written; it stays mapped as long as one of the tensors exists, and
-/// may be unaligned.
+/// The tensors of a file, by name. Their data is the file itself, mapped
+/// read-only. It stays mapped as long as one of the tensors exists, and may be
+/// unaligned.
 class Safetensors {
 public:
   /// Maps `path` and checks its header against the size of the file. Throws
@@ -33,7 +33,7 @@ public:
   const Tensor *find(const std::string &name) const;
   const std::map<std::string, Tensor> &tensors() const { return byName; }
   const std::string &path() const;
-  /// The whole file, as it is.
+  /// The whole file, mapped.
   std::string_view text() const;
   /// Throws Error if the file was written to since it was mapped.
   void checkUnchanged() const;
@@ -50,8 +50,8 @@ struct SafetensorsEntry {
   Shape shape;
 };
 
-/// What stands in a file before the data: of all entries in this order, without
-/// gaps. Throws Error.
+/// The header of a file, for all entries in this order, without gaps. Throws
+/// Error.
 std::string makeSafetensorsHeader(const std::vector<SafetensorsEntry> &entries);
 
 /// Writes tensors with their names, in this order. Throws Error.

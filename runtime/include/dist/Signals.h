@@ -1,11 +1,11 @@
-//===- Signals.h - How a program ends when it is told to --------*- C++ -*-===//
+//===- Signals.h - Signals and unfinished files -----------------*- C++ -*-===//
 //
 // SIGINT, SIGTERM, SIGHUP, SIGPIPE and SIGXFSZ end a program with the status
-// 128 + their number, and nothing that is half written stays. A mapped file
-// that is cut short while it is read ends it with a message.
+// 128 + their number, and no half-written file stays. A mapped file that is
+// truncated while it is read ends the program with a message.
 //
 // One handler does this for all tools. It runs at any moment, on any thread,
-// also amid malloc: it makes system calls only and allocates nothing.
+// also inside malloc: it makes only system calls and allocates nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,25 +19,25 @@ namespace dist {
 
 /// Installs the handlers; `tool` names the program in messages. To be called
 /// first in main, but after LLVM's InitLLVM, whose handlers these replace. A
-/// signal that the caller of the program ignores (nohup) stays ignored. A file
-/// that grows beyond the limit of its size is an error of who writes it.
+/// signal that the caller of the program ignores (nohup) stays ignored. If a
+/// file exceeds the size limit, its writer gets an error.
 void handleSignals(const char *tool);
 
-/// What this thread is, for messages: "rank 3 (tp=3)".
+/// The name of this thread in messages: "rank 3 (tp=3)".
 void describeThread(const std::string &text);
 
-/// Runs `step` while no signal ends the program: either all or nothing of it is
-/// done. It must be short and must not wait for other threads.
+/// Runs `step` while no signal ends the program: all of it is done, or nothing.
+/// It must be short and must not wait for other threads.
 void withoutSignals(const std::function<void()> &step);
 
-/// What this machine is called; empty where nothing says so.
+/// The name of this machine; empty if it has no name.
 std::string machineName();
 
-/// A file, or a folder and all that is in it, that goes when this object does
-/// and when a signal ends the program.
+/// A file, or a folder with all its contents, that is removed when this object
+/// is destroyed or a signal ends the program.
 class TemporaryPath {
 public:
-  /// Makes nothing; to be called before `path` is made.
+  /// Creates nothing; to be called before `path` is created.
   explicit TemporaryPath(std::string path);
   ~TemporaryPath();
   TemporaryPath(const TemporaryPath &) = delete;

@@ -1,8 +1,8 @@
 //===- Slices.h - Whole tensors and their local parts -----------*- C++ -*-===//
 //
-// Which elements of a whole tensor a rank holds (docs/conventions.md, "Layout
-// of a sharded dimension"), and the copies both ways. Of a parameter that is a
-// block of a tensor in the weights file, that tensor is the whole.
+// Which elements of a whole tensor a rank holds (docs/internals/levels.md,
+// "Layout of a sharded dimension"), and the copies both ways. If a parameter is
+// a block of a tensor in the weights file, that tensor is the whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,18 +15,18 @@
 
 namespace dist {
 
-/// Address within `whole` of rank's local part if that is one piece of it
-/// without padding, else null.
+/// Address in `whole` of the rank's local part, if that is contiguous and
+/// without padding; else null.
 const char *contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
                             int64_t rank, const Tensor &whole);
 
-/// What padding is filled with: zero; or what shows if anything reads it: NaN,
-/// true, large integers of both signs in turn.
+/// The value of padding: zero; or a value that shows if anything reads it: NaN,
+/// true, large integers of alternating sign.
 enum class Padding { Zero, Poison };
 
 /// Copies rank's part of `whole` to `local`, a tensor of desc's dtype and of
-/// the shape that is held; converts, and fills padding. Pieces of one argument
-/// are copied in their order.
+/// the shape of the rank's part. Converts, and fills padding. Pieces of one
+/// argument are copied in their order.
 void readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                const Tensor &whole, void *local,
                Padding padding = Padding::Zero);
@@ -36,8 +36,8 @@ void readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
 void writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                 const void *local, Tensor &whole);
 
-/// Calls visit(local, global, count) for runs of elements that rank's part and
-/// the whole both have in one piece; padding is left out.
+/// Calls visit(local, global, count) for runs of elements that are contiguous
+/// both in the rank's part and in the whole. Padding is left out.
 void forEachRun(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                 const std::function<void(int64_t, int64_t, int64_t)> &visit);
 

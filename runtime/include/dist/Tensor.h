@@ -1,7 +1,7 @@
 //===- Tensor.h - Whole tensors on the host ---------------------*- C++ -*-===//
 //
-// Element types, and dense row-major tensors as they come from and go to
-// files. Errors of the host side of the runtime are the exception Error.
+// Element types, and dense row-major tensors as in files. On the host side of
+// the runtime, errors are the exception Error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 namespace dist {
 
-/// What went wrong with a file, an option or a run, worded for the user: it
-/// names the file and the value, and what to do about it where that is known.
+/// An error with a file, an option or a run, in words for the user. It names
+/// the file and the value, and the remedy if there is one.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -42,8 +42,8 @@ int64_t numElements(const Shape &shape);
 /// "[2, 16, 64]".
 std::string toString(const Shape &shape);
 
-/// Zeroed memory aligned to 64 bytes; large blocks come from huge pages where
-/// the system has them.
+/// Zeroed memory aligned to 64 bytes; large blocks use huge pages if the system
+/// has them.
 std::shared_ptr<void> allocate(int64_t bytes);
 
 /// A dense row-major tensor. Its data may belong to something else, such as a
@@ -63,9 +63,10 @@ struct Tensor {
 /// Whether every value of `from` is one of `to`.
 bool convertsExactly(dist_dtype from, dist_dtype to);
 
-/// Why some element is no value of `to`: by the types, then empty, or which
-/// one that is; none where all are. NaN is one of each type of floats, and only
-/// floats for floats are looked at one by one.
+/// Why some element is not a value of `to`: an empty text if the types show it,
+/// else the element's position. No value if all elements are values of `to`.
+/// NaN is a value of each floating-point type. Elements are tested one by one
+/// only for floats to floats.
 std::optional<std::string> findInexact(const Tensor &tensor, dist_dtype to);
 
 /// Converts `count` elements, which must convert exactly to `to`. The memory
@@ -85,10 +86,11 @@ struct IntegerRange {
   bool operator==(const IntegerRange &other) const = default;
 };
 
-/// A tensor of values that depend on seed, dtype, shape and range alone: floats
+/// A tensor of values that depend only on seed, dtype, shape and range: floats
 /// from the standard normal distribution, i1 from {0, 1}, integers from the
-/// range. Integers are spread over all of it: two or more hold both its ends,
-/// and every part of the range has its share of them (stratified sampling).
+/// range. Integers are spread over all of it: two or more include both its
+/// ends, and every part of the range has its share of them (stratified
+/// sampling).
 Tensor randomTensor(dist_dtype dtype, Shape shape, uint64_t seed,
                     IntegerRange range = {});
 

@@ -1,8 +1,8 @@
 //===- runtime.h - What a compiled SPMD program calls -------------*- C -*-===//
 //
-// The one interface between generated code and the machine it runs on. A
+// The only interface between generated code and the machine that it runs on. A
 // backend (threads, MPI, CUDA with NCCL) implements it; generated code and the
-// backends share nothing else. C, so that LLVM IR can call it with plain
+// backends share nothing else. It is C, so that LLVM IR can call it with plain
 // scalars and pointers.
 //
 // Conventions
@@ -20,11 +20,11 @@
 //
 // Errors
 //   Every function returns 0, or a non-zero status. Below `dist_main` a call
-//   that fails does not return at all: the backend leaves `dist_main` and ends
-//   the run on every rank, so that generated code need check nothing. (It must
-//   therefore hold no resource across a call but the arena.) The status matters
-//   to code that calls the interface from elsewhere, such as tests: there the
-//   failure is sticky, every later call on any rank of the run fails at once.
+//   that fails does not return: the backend leaves `dist_main` and ends the run
+//   on every rank. So generated code need check nothing. (It must hold no
+//   resource across a call, except the arena.) The status matters to code that
+//   calls the interface from elsewhere, such as tests. There the failure is
+//   sticky: every later call on any rank of the run fails at once.
 //
 // Order
 //   All members of a communicator must make the same calls on it, in the same
@@ -48,8 +48,8 @@ extern "C" {
 #define DIST_ABI_VERSION 5
 #define DIST_API __attribute__((visibility("default")))
 
-/// One rank of a running program: its place in the mesh, its streams, events
-/// and failure state. Made by the host, passed through by generated code.
+/// One rank of a running program: its position in the mesh, its streams, events
+/// and failure state. Created by the host, passed through by generated code.
 typedef struct dist_rank dist_rank;
 
 /// Element types; values are part of the ABI.
@@ -70,10 +70,10 @@ typedef enum dist_dtype {
 } dist_dtype;
 
 /// Reductions; values are part of the ABI. The operands are combined in the
-/// order of the members' places in the communicator, the same on every run.
-/// f16 and bf16 are combined in f32 and rounded once. Integer sum and prod
-/// wrap (sum on i1 is xor, prod is and); max and min return NaN if an operand
-/// is NaN, and are signed but for the unsigned types and i1. And, or: integers
+/// order of the members' indices in the communicator, the same on every run.
+/// f16 and bf16 are combined in f32 and rounded once. Integer sum and prod wrap
+/// (sum on i1 is xor, prod is and). max and min return NaN if an operand is
+/// NaN, and are signed except for the unsigned types and i1. And, or: integers
 /// only, bitwise.
 typedef enum dist_op {
   DIST_SUM = 0,
@@ -89,23 +89,22 @@ typedef enum dist_op {
 //===----------------------------------------------------------------------===//
 
 /// Exported by a compiled program. `args` and `results` point to the local
-/// tensors in the order of the manifest, aligned to 64 bytes, except for an arg
-/// that lies in the mapped weights file, which has the alignment of its element
-/// type only. args are never written and may overlap each other; no result
-/// overlaps an arg, another result, the arena or the status words. But for a
-/// result that updates an arg: it is that arg's memory, which overlaps nothing
-/// else and which the program writes, by either name. `arena` is
-/// scratch of the manifest's `arena_bytes`, aligned to 64 bytes, undefined on
-/// entry.
+/// tensors in the order of the manifest, aligned to 64 bytes. An arg in the
+/// mapped weights file has only the alignment of its element type. args are
+/// never written and may overlap each other. No result overlaps an arg, another
+/// result, the arena or the status words. Exception: a result that updates an
+/// arg is that arg's memory. It overlaps nothing else, and the program writes
+/// it by either name. `arena` is scratch memory of the manifest's
+/// `arena_bytes`, aligned to 64 bytes, undefined on entry.
 ///
 /// `status` holds 1 + the number of the manifest's `checks` words, zero on
-/// entry. Where check i does not hold (an index is out of range, an assertion
-/// fails) and status[0] is zero, the program writes the value that it judged to
-/// status[1 + i] and then 1 + i to status[0]; it goes on with values that are
-/// safe and wrong. These are plain stores: a kernel on a device needs no call.
-/// The runtime reads status[0] at each dist_check, before each collective and
-/// when dist_main returns, and ends the run on all ranks with the check's
-/// message: no result leaves that a failed check has touched.
+/// entry. Check i may fail: an index is out of range, or an assertion fails. If
+/// status[0] is still zero then, the program writes the value that it tested to
+/// status[1 + i], and then 1 + i to status[0]. It continues with values that
+/// are safe and wrong. These are plain stores: a kernel on a device needs no
+/// call. The runtime reads status[0] at each dist_check, before each collective
+/// and when dist_main returns. It ends the run on all ranks with the check's
+/// message, so no result of a failed check is returned.
 typedef void (*dist_main_fn)(dist_rank *rank, void *const *args,
                              void *const *results, void *arena,
                              int64_t *status);
@@ -114,14 +113,15 @@ typedef void (*dist_main_fn)(dist_rank *rank, void *const *args,
 // Place in the mesh, failure
 //===----------------------------------------------------------------------===//
 
-/// This rank's place in its group of communicator `comm` (index in the
-/// manifest's communicators): row-major over the communicator's axes in the
-/// order in which they are listed. Members differ in these axes only. An empty
-/// list of axes is a group of one.
+/// This rank's index in its group of communicator `comm` (index in the
+/// manifest's communicators): row-major over the communicator's axes in their
+/// order. Members differ in these axes only. An empty list of axes is a group
+/// of one.
 DIST_API int64_t dist_comm_index(dist_rank *rank, int32_t comm);
 
-/// Ends the run on all ranks if a check has failed; where control flow hangs on
-/// values that a failed check has made wrong. Does not return then.
+/// Ends the run on all ranks if a check has failed. To be called where control
+/// flow depends on values that a failed check has made wrong. Does not return
+/// then.
 DIST_API int32_t dist_check(dist_rank *rank);
 
 //===----------------------------------------------------------------------===//
@@ -137,13 +137,13 @@ DIST_API int32_t dist_check(dist_rank *rank);
 //   ...compute that needs neither operand nor result...
 //   dist_stream_wait(rank, 0, f);         // result is ready
 
-/// Event becomes what has been issued on `stream` so far; an event may be
-/// recorded again, waits see the latest record before them.
+/// The event becomes all work issued on `stream` so far. An event may be
+/// recorded again; a wait refers to the latest record before it.
 DIST_API int32_t dist_event_record(dist_rank *rank, int32_t event,
                                    int32_t stream);
 
-/// Later work on `stream` starts after `event`. An event never recorded is no
-/// obstacle.
+/// Later work on `stream` starts after `event`. Waiting for an event that was
+/// never recorded returns at once.
 DIST_API int32_t dist_stream_wait(dist_rank *rank, int32_t stream,
                                   int32_t event);
 
@@ -153,10 +153,10 @@ DIST_API int32_t dist_stream_wait(dist_rank *rank, int32_t stream,
 // `site` is the collective's index in the manifest's `collectives`, for
 // messages and traces; -1 if it has none. `p` is the communicator's size.
 //
-// Uneven dimensions: where a whole dimension meets its blocks, the runtime cuts
-// it as docs/conventions.md says ("Layout of a sharded dimension": nested cuts,
-// each ceil(rows / axis size)). All blocks are stored with the same number of
-// rows, block_rows; padding is dropped on gathering and zero after scattering.
+// Uneven dimensions: the runtime splits a whole dimension into blocks as in
+// docs/internals/levels.md ("Layout of a sharded dimension": nested cuts, each
+// ceil(rows / axis size)). All blocks are stored with the same number of rows,
+// block_rows. Padding is dropped on gathering and zero after scattering.
 
 /// out = reduction of the members' in. `in` may be `out`.
 DIST_API int32_t dist_all_reduce(dist_rank *rank, int32_t comm, int32_t stream,
@@ -179,9 +179,9 @@ DIST_API int32_t dist_reduce_scatter(dist_rank *rank, int32_t comm,
                                      const void *in, void *out);
 
 /// Moves the sharding from one dimension (concat) to another (split). The
-/// tensor is viewed as [outer, first, middle, second, inner], where `first` and
-/// `second` are the two dimensions in memory order and `split_first` says which
-/// is which; split_whole and concat_whole are their extents when whole.
+/// tensor is viewed as [outer, first, middle, second, inner]. `first` and
+/// `second` are the two dimensions in memory order. `split_first` says which of
+/// them is split. split_whole and concat_whole are their extents when whole.
 ///   in:  split dimension whole, concat dimension one block
 ///   out: split dimension one block, concat dimension whole
 /// (each block stored with block_rows of its whole.) An exchange along a single
@@ -199,32 +199,33 @@ DIST_API int32_t dist_broadcast(dist_rank *rank, int32_t comm, int32_t stream,
                                 int32_t site, int32_t dtype, int64_t root,
                                 int64_t count, const void *in, void *out);
 
-/// `pairs` holds num_pairs times {source, target}, places in `comm`, no source
-/// and no target twice. out on a target = in of its source, zero on a member
-/// that is no target. The pairs must be equal on all members and stay readable
-/// until the work is done.
+/// `pairs` holds num_pairs times {source, target}, indices in `comm`. No member
+/// is a source twice, or a target twice. out on a target = in of its source,
+/// zero on a member that is no target. The pairs must be equal on all members
+/// and stay readable until the work is done.
 DIST_API int32_t dist_collective_permute(dist_rank *rank, int32_t comm,
                                          int32_t stream, int32_t site,
                                          int32_t dtype, int64_t num_pairs,
                                          const int64_t *pairs, int64_t count,
                                          const void *in, void *out);
 
-/// What rows outside of a dimension are; values are part of the ABI.
+/// Rows outside of a dimension; values are part of the ABI.
 typedef enum dist_boundary {
   DIST_BOUNDARY_ZERO = 0,
   DIST_BOUNDARY_CONSTANT = 1,
-  /// Nothing: they are not written.
+  /// They are not written.
   DIST_BOUNDARY_NONE = 2,
-  /// Those of the other end.
+  /// The rows of the other end.
   DIST_BOUNDARY_PERIODIC = 3
 } dist_boundary;
 
 /// in [outer, block_rows(whole), inner] -> out [outer, low + block_rows(whole)
-/// + high, inner]: row i of out is row block_start - low + i of the whole
-/// dimension, whichever member holds it; outside of [0, whole) what `boundary`
-/// says, of which a constant has its bits in the low ones of `fill`. Periodic
-/// rows are taken up to `high` behind the last one of a block that is no
-/// padding; further ones are zero, as is all of out where a block is empty.
+/// + high, inner]. Row i of out is row block_start - low + i of the whole
+/// dimension, whichever member owns it. Outside of [0, whole) it is as
+/// `boundary` says; the bits of a constant are the low bits of `fill`. If rows
+/// are periodic, up to `high` rows after the last row of a block that is not
+/// padding are filled. Further ones are zero, as is all of out if a block is
+/// empty.
 DIST_API int32_t dist_halo_exchange(dist_rank *rank, int32_t comm,
                                     int32_t stream, int32_t site, int32_t dtype,
                                     int64_t outer, int64_t whole, int64_t inner,
@@ -232,11 +233,11 @@ DIST_API int32_t dist_halo_exchange(dist_rank *rank, int32_t comm,
                                     int64_t fill, const void *in, void *out);
 
 /// The adjoint: in [outer, low + block_rows(whole) + high, inner] -> out
-/// [outer, block_rows(whole), inner]. Each row of out is the sum of the rows of
-/// in, on all members, that dist_halo_exchange would have taken from it: its
-/// own one first, then those of the others by place. Rows of in that
-/// are, unless `periodic`, outside of [0, whole) add nothing; those of a ring
-/// that are padding neither. Padding of out is zero.
+/// [outer, block_rows(whole), inner]. dist_halo_exchange copies a row of a
+/// block to rows of several members. Each row of out is the sum of these rows
+/// of in: its own first, then those of the others by index. Rows of in that are
+/// outside of [0, whole) add nothing, unless `periodic`. In a ring, rows that
+/// are padding add nothing. Padding of out is zero.
 DIST_API int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
                                   int32_t site, int32_t dtype, int64_t outer,
                                   int64_t whole, int64_t inner, int64_t low,
@@ -246,15 +247,15 @@ DIST_API int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
 //===----------------------------------------------------------------------===//
 // Rows that indices name
 //===----------------------------------------------------------------------===//
-// A dimension of `whole` rows is cut over a communicator's members, and each
-// has indices of rows that any of them has: the edges of its part of a graph. A
-// plan says who has them. Plans are 0 to 255, each rank's own, and exist from
-// the call that makes them.
+// A dimension of `whole` rows is sharded over a communicator's members. Each
+// member has indices of rows of any members: the edges of its part of a graph.
+// A plan lists the owners of these rows. Plans are 0 to 255, each rank's own,
+// and exist after the call that makes them.
 
-/// Plan `plan` becomes that for `count` indices. They are copied; where the
-/// plan is for the same ones already, nothing is done. An index that is not in
-/// [0, whole) ends the run as soon as a collective uses the plan. Nothing is
-/// sent; `site` is that of a call that the plan is for.
+/// `plan` becomes the plan for `count` indices. They are copied. If the plan is
+/// for the same indices already, nothing is done. An index that is not in [0,
+/// whole) ends the run as soon as a collective uses the plan. Nothing is sent.
+/// `site` is that of a call that the plan is for.
 DIST_API int32_t dist_plan_rows(dist_rank *rank, int32_t comm, int32_t site,
                                 int32_t plan, int64_t whole, int64_t count,
                                 const int64_t *indices);
@@ -268,9 +269,10 @@ DIST_API int32_t dist_gather_rows(dist_rank *rank, int32_t comm, int32_t stream,
                                   const void *in, void *out);
 
 /// The adjoint: in [count, outer, inner] -> out [outer, block_rows(whole),
-/// inner]. Each row of out is the sum of those that members' indices send to
-/// it: of each member's in the order of its indices, rounded to `dtype`, then
-/// of these sums by place. Rows that none is sent to, and padding, are zero.
+/// inner]. Each row of out is the sum of the rows of in whose index names it.
+/// Each member adds its own rows in the order of its indices, rounded to
+/// `dtype`; then these sums are added by member. Rows that no index names, and
+/// padding, are zero.
 DIST_API int32_t dist_reduce_rows(dist_rank *rank, int32_t comm, int32_t stream,
                                   int32_t site, int32_t dtype, int32_t plan,
                                   int64_t outer, int64_t whole, int64_t inner,
@@ -290,10 +292,10 @@ typedef enum dist_loop_kind {
 
 /// Flags of dist_contract.
 typedef enum dist_contract_flags {
-  /// What c holds is added to.
+  /// The product is added to c.
   DIST_CONTRACT_ACCUMULATE = 1,
-  /// At this address lies the same a (or b) in all calls of the run, so that it
-  /// may be packed once.
+  /// a (or b) holds the same data at this address in all calls of the run. So
+  /// it may be packed once.
   DIST_CONTRACT_CONSTANT_A = 2,
   DIST_CONTRACT_CONSTANT_B = 4
 } dist_contract_flags;
@@ -301,17 +303,17 @@ typedef enum dist_contract_flags {
 /// Number of int64 per loop in the table that dist_contract takes.
 #define DIST_LOOP_FIELDS 5
 
-/// c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n]; `flags`
-/// may say that it is added to c. `loops` holds num_loops times
+/// c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n]; with a flag
+/// it is added to c. `loops` holds num_loops times
 ///   {kind, extent, stride in a, stride in b, stride in c}
-/// in any order, strides in elements; the stride in the operand that does not
-/// depend on the loop is ignored. Any strides do, also 0 and transposed;
-/// operands need not be contiguous, but no two points of c may coincide.
-/// Zero extents are legal (an empty sum is 0). No loop of a kind is an extent
-/// of 1. a and b are of `in_dtype`, c of `out_dtype`: f32/f32, bf16/bf16 or
-/// bf16/f32; products are summed in f32. Others fail (the compiler generates
-/// loops for them). Runs on stream 0, on one core.
-/// The table is only read during the call.
+/// in any order, strides in elements. The stride in the operand that does not
+/// depend on the loop is ignored. Any strides are allowed, also 0 and
+/// transposed. Operands need not be contiguous, but no two points of c may
+/// coincide. Zero extents are legal (an empty sum is 0). A kind without a loop
+/// has an extent of 1. a and b are of `in_dtype`, c of `out_dtype`: f32/f32,
+/// bf16/bf16 or bf16/f32; products are summed in f32. Others fail (the compiler
+/// generates loops for them). Runs on stream 0, on one core. The table is only
+/// read during the call.
 DIST_API int32_t dist_contract(dist_rank *rank, int32_t in_dtype,
                                int32_t out_dtype, int32_t flags,
                                int32_t num_loops, const int64_t *loops,
@@ -323,26 +325,25 @@ DIST_API int32_t dist_contract(dist_rank *rank, int32_t in_dtype,
 
 /// Flags of dist_convolve.
 typedef enum dist_convolve_flags {
-  /// What the result holds is added to.
+  /// The result is added to what `out` holds.
   DIST_CONVOLVE_ACCUMULATE = 1,
-  /// At this address lies the same kernel in all calls of the run, so that it
-  /// may be packed once.
+  /// The kernel holds the same data at this address in all calls of the run. So
+  /// it may be packed once.
   DIST_CONVOLVE_CONSTANT_KERNEL = 2,
-  /// The result lies between `low` and `high`.
+  /// The result is bounded by `low` and `high`.
   DIST_CONVOLVE_CLAMP = 4
 } dist_convolve_flags;
 
-/// Number of int64 in the table that dist_convolve takes: before those of the
-/// windows, and for each window.
+/// Number of int64 in the table of dist_convolve: before those of the windows,
+/// and for each window.
 #define DIST_CONVOLVE_FIELDS 13
 #define DIST_WINDOW_FIELDS 9
 
 /// out[n, g, f, y...] = bias[g, f] + sum over c, t... of
-///   image[n, g, c, (y * stride + t * dilation - low)...] * kernel[g, f, c,
-///   t...]
-/// where outside of the image there are zeros (of which a kernel's infinity
-/// makes NaN, as of others).
-/// `table` holds
+///   image[n, g, c, (y * stride + t * dilation - low)...] *
+///   kernel[g, f, c, t...]
+/// The image is zero outside of its bounds (an infinity in the kernel makes NaN
+/// of such a zero, as of others). `table` holds
 ///   batch {extent, stride in image, in out},
 ///   groups {extent, stride in image, in kernel, in out},
 ///   channels {extent, stride in image, in kernel},
@@ -350,14 +351,13 @@ typedef enum dist_convolve_flags {
 /// and num_windows (1 to 3) times
 ///   {extent of the image, extent of out, taps, stride, dilation, low, stride
 ///   in image, in kernel, in out}.
-/// With DIST_CONVOLVE_CLAMP the result is minimum(maximum(out, low), high) of
-/// it, where a NaN stays one; `low` is at most `high`, and may be -inf, but not
-/// -0; `high` may be inf, but not 0.
-/// Strides of memory count elements, and are those of operands that do not
-/// overlap themselves. All extents are at least 1. `bias` may be null; it is
-/// contiguous. All are of `dtype`, f32. Others fail (the compiler generates
-/// loops for them). Runs on stream 0, on one core. The table is only read
-/// during the call.
+/// With DIST_CONVOLVE_CLAMP the result is minimum(maximum(out, low), high), in
+/// which a NaN stays a NaN. `low` is at most `high`. It may be -inf, but not
+/// -0; `high` may be inf, but not 0. Strides of memory are in elements;
+/// operands must not overlap themselves. All extents are at least 1. `bias` may
+/// be null; it is contiguous. All are of `dtype`, f32. Others fail (the
+/// compiler generates loops for them). Runs on stream 0, on one core. The table
+/// is only read during the call.
 DIST_API int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
                                int32_t num_windows, const int64_t *table,
                                const void *image, const void *kernel,
@@ -368,10 +368,10 @@ DIST_API int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
 // Traces
 //===----------------------------------------------------------------------===//
 
-/// Says for which module of the model the next contraction or convolution is,
-/// or what the program computes itself from here to its next call ("" if that
-/// is not known). Only a run that is traced takes notice. The text stays
-/// readable while the program runs.
+/// Names the module of the model that the next contraction or convolution
+/// belongs to, or the program's own code from here to its next call ("" if
+/// unknown). It has an effect only in a traced run. The text stays readable
+/// while the program runs.
 DIST_API void dist_mark(dist_rank *rank, const char *module);
 
 #ifdef __cplusplus

@@ -152,7 +152,7 @@ LogicalResult user::IotaOp::makeLocal(OpBuilder &builder,
   return dist::setLocalResultTypes(*this, view);
 }
 
-// docs/placement.md shows this.
+// docs/internals/propagation.md shows this.
 /// Every element is limited by `limits`, one for each column: [n, m], [m].
 struct ClipModel
     : dist::ShardingRuleOpInterface::ExternalModel<ClipModel, user::ClipOp> {

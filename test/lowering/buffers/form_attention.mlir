@@ -1,4 +1,4 @@
-// Attention is recognised by what is computed: masks that hang on places alone become part of the body, others operands.
+// Attention is recognised by what is computed: masks that depend only on positions become part of the body, others operands.
 //
 // RUN: dist-opt %s --dist-decompose-ops --canonicalize --cse --dist-form-attention --split-input-file | FileCheck %s
 

@@ -52,7 +52,7 @@
 // RUN: dist-opt %t/weights.mlir '--dist-differentiate=of=o cotangent=do wrt=q,k,v,bias' --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=PARTS
 // PARTS: rt.attentions = 0
 //
-// Devices that share out batches, heads, or queries, of which the last device has fewer: padding adds nothing.
+// Devices that shard batches, heads, or queries, of which the last device has fewer: padding adds nothing.
 // RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/batches.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/batches.grad.mlir
 // RUN: dist-run %t/batches.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-opt %t/batches.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=BATCHES

@@ -1,4 +1,4 @@
-// A row is added up in an order that hangs on its length: in as many parts at once, whatever else the loop does and wherever its buffers lie.
+// A row is added up in an order that depends on its length: in as many parts at once, whatever else the loop does and wherever its buffers lie.
 // RUN: dist-opt %s --dist-cpu-form-kernels | FileCheck %s
 // RUN: dist-opt %s --dist-cpu-form-kernels | FileCheck %s --check-prefix=SHORT
 

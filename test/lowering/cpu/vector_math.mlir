@@ -1,5 +1,5 @@
 // Elementwise functions run on whole vectors: f32 exp, tanh and erf as polynomials, others by the C library's vector
-// variants. A call for each element would take most of a transformer's time (docs/lowering-cpu.md).
+// variants. A call for each element would take most of a transformer's time (docs/internals/kernels.md).
 //
 // RUN: dist-compile %s -o %t.dist --mcpu=x86-64-v4 --dump-asm=%t.s
 // RUN: FileCheck %s --input-file=%t.s --implicit-check-not=fmaf --implicit-check-not=floorf --implicit-check-not=expf \

@@ -4,9 +4,9 @@
 // Arguments are cut and results joined by the generator's Devices, not by the
 // manifest and the executor, so that the two are checked against each other.
 //
-// What a program must not do shows: results and arena hold garbage before the
-// run, arguments must be as they were after it, but for those that results
-// update, words around every buffer too.
+// Forbidden behaviour becomes visible: results and arena hold garbage before
+// the run, arguments must be unchanged after it, except those that results
+// update, and so must words around every buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,8 @@ MLIRContext *getLoweringContext();
 
 struct JitOptions {
   unsigned optLevel = 0;
-  /// Told of every pass, and what it is about to run on, which may be changed.
+  /// Called with every pass, and the op that it is about to run on, which may
+  /// be changed.
   std::function<void(StringRef pass, Operation *op)> beforePass;
 };
 

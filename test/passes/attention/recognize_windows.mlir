@@ -1,7 +1,7 @@
 // RUN: dist-opt %s --split-input-file --dist-decompose-softmax --dist-recognize-windows | FileCheck %s
 
 // Masks of all kinds: constants of places, data beside them. What data may mask whole rows of by a number, which makes
-// the mean of all values of them, stays; so does what hangs on the first key, or on the last.
+// the mean of all values of them, stays; so does what depends on the first key, or on the last.
 
 #q = affine_map<(h, i, j, d) -> (h, i, d)>
 #k = affine_map<(h, i, j, d) -> (h, j, d)>
@@ -217,7 +217,7 @@ func.func @causal(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8
 
 // -----
 
-// Masks that hang on integers from outside are told apart by how these are computed, though the bodies are alike.
+// Masks that depend on integers from outside are told apart by how these are computed, though the bodies are alike.
 
 #q = affine_map<(h, i, j, d) -> (h, i, d)>
 #k = affine_map<(h, i, j, d) -> (h, j, d)>

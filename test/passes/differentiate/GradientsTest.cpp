@@ -34,7 +34,7 @@ struct Function {
 };
 } // namespace
 
-/// Those of which no derivative is known, and what is said of them.
+/// Programs of which no derivative is known, and the messages.
 static const std::pair<StringRef, StringRef> kRefused[] = {
     {"loop over an unknown size", "cannot be kept"},
     {"tensor.generate", "'tensor.generate' op has no derivative"},
@@ -94,8 +94,8 @@ static std::vector<Function> makeScalarFunctions() {
   return out;
 }
 
-/// Softmax in its parts, as exports write it, and what looks like it but is
-/// none: of %a, along rows, less %b.
+/// Softmax in its parts, as exports write it, and something similar that is not
+/// softmax: of %a, along rows, less %b.
 static std::vector<Function> makeSoftmaxes() {
   std::vector<Function> out;
   // From the numerators %e of %a and %b, the sums' terms and start, and the

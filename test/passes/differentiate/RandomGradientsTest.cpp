@@ -28,7 +28,7 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::test;
 
-/// What is said of programs that have no derivative we know.
+/// The messages for programs without a known derivative.
 static constexpr llvm::StringLiteral kRefusals[] = {
     "accumulates in a way of which",
     "reads what varies from within its body",
@@ -214,8 +214,8 @@ Verdict Comparison::place(const CheckOptions &options) {
   return verdict;
 }
 
-/// Whether gradients jump within 1e-9 of the arguments: where a comparison is
-/// of what is equal but for rounding, the order of a sum decides it.
+/// Whether gradients jump within 1e-9 of the arguments: if values that are
+/// equal up to rounding are compared, the order of a sum decides the result.
 bool Comparison::hasEdge(ModuleOp gradients, uint64_t seed) {
   auto found = gradients.lookupSymbol<func::FuncOp>(function.getSymName());
   std::vector<Tensor> here = makeArguments(found, seed);

@@ -5,7 +5,7 @@
 // RUN: dist-opt %t/widened.mlir '--dist-differentiate=cotangent=dy' | FileCheck %s
 // RUN: dist-opt %t/products.mlir '--dist-differentiate=cotangent=dy' | FileCheck %s --check-prefix=PRODUCTS
 // RUN: dist-opt %t/accumulated.mlir '--dist-differentiate=cotangent=dy wrt=x,c' -o %t/accumulated.grad.mlir
-// RUN: dist-run %t/accumulated.grad.mlir --random --verify | FileCheck %s --check-prefix=ACCUMULATED
+// RUN: dist-run %t/accumulated.grad.mlir --random --verify %{opt} | FileCheck %s --check-prefix=ACCUMULATED
 // CHECK: func.func @main(
 // CHECK: linalg.contract
 // CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<64x32xbf16>) outs(%{{.*}} : tensor<32xf32>)

@@ -7,7 +7,7 @@
 // CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %{{.*}}, %[[LESS]]
 // CHECK-NEXT: %[[NAN:.*]] = arith.cmpf uno
 // CHECK-NEXT: arith.select %[[NAN]], %{{.*}}, %[[PRODUCT]]
-// RUN: dist-run %t.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t.mlir --random --verify %{opt} | FileCheck %s --check-prefix=EQUAL
 // EQUAL: y: equal to the program on one rank (
 // EQUAL: x.grad: equal to the program on one rank (
 

@@ -4,7 +4,7 @@
 //
 // RUN: dist-opt %s '--dist-differentiate=cotangent=dy wrt=**' | dist-opt --dist-recompute | FileCheck %s
 // RUN: dist-opt %s '--dist-differentiate=cotangent=dy wrt=**' -o %t.mlir
-// RUN: dist-run %t.mlir --random=1 --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t.mlir --random=1 --verify %{opt} | FileCheck %s --check-prefix=EQUAL
 //
 // Not computed again, from the exponentials and their sums:
 // CHECK-COUNT-4: linalg.generic

@@ -2,9 +2,9 @@
 // each rank its heads of all three: one each, so that what is made first travels while the others are computed.
 // RUN: split-file %s %t
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/three.mlir report=false" --dist-spmd --dist-chunk-collectives | FileCheck %s --check-prefix=THREE
-// RUN: dist-run %t/model.mlir --schedule %t/three.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/three.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // RUN: sed 's/"sp" = 2/"sp" = 4/' %t/three.mlir > %t/four.mlir
-// RUN: dist-run %t/model.mlir --schedule %t/four.mlir --random --overlap=auto --machine cpu --streams seed=2 --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/four.mlir --random --overlap=auto --machine cpu --streams seed=2 --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/two.mlir report=false" --dist-spmd --dist-chunk-collectives 2>&1 | FileCheck %s --check-prefix=TWO
 // EQUAL: y: equal to the program on one rank
 // EQUAL: z: equal to the program on one rank

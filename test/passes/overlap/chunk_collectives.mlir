@@ -8,11 +8,11 @@
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/one.mlir" 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/both.mlir" 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: dist-opt %t/sum.mlir | FileCheck %s --check-prefix=TEXT
-// RUN: dist-run %t/model.mlir --schedule %t/sum.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/three.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --random --overlap=auto --machine cpu --streams seed=3 --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/sum.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/three.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --random --overlap=auto --machine cpu --streams seed=3 --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/two.mlir report=false" --dist-spmd --dist-chunk-collectives | FileCheck %s --check-prefix=TWO
-// RUN: dist-run %t/model.mlir --schedule %t/two.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/two.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // EQUAL: y: equal to the program on one rank
 
 // TEXT: dist.overlap "b" chunks 2 expect 1

@@ -1,4 +1,4 @@
-// dist.overlap: never, and always, whatever is foreseen; errors at its line.
+// dist.overlap: never, and always, whatever the estimate is; errors at its line.
 // RUN: split-file %s %t
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/never.mlir report=false" --dist-spmd --dist-schedule-overlap='machine=%t/slow.json memory=2' --dist-verify-schedule | FileCheck %s --check-prefix=NEVER
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/decide.mlir report=false" --dist-spmd --dist-schedule-overlap='machine=%t/slow.json memory=2' --dist-verify-schedule | FileCheck %s --check-prefix=DECIDE

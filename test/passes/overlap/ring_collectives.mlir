@@ -7,12 +7,12 @@
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/sum.mlir report=false" --dist-spmd --dist-chunk-collectives 2>&1 | FileCheck %s --check-prefix=SUM
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/both.mlir" 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: dist-opt %t/gather.mlir | FileCheck %s --check-prefix=TEXT
-// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --mesh tp=3 --random --overlap=auto --machine cpu --streams seed=3 --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --mesh tp=6 --random --overlap=auto --machine cpu --streams eager --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/scatter.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/scatter.mlir --mesh tp=4 --random --overlap=auto --machine cpu --streams seed=5 --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/weights.mlir --mesh tp=4 --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --mesh tp=3 --random --overlap=auto --machine cpu --streams seed=3 --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --mesh tp=6 --random --overlap=auto --machine cpu --streams eager --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/scatter.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/scatter.mlir --mesh tp=4 --random --overlap=auto --machine cpu --streams seed=5 --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/weights.mlir --mesh tp=4 --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // EQUAL: y: equal to the program on one rank
 
 // Of two devices a ring adds up in the order of the ranks.

@@ -1,4 +1,4 @@
-// What a turn sends that hangs on nothing the loop carries goes a turn ahead, where that is foreseen to pay.
+// Collectives that do not depend on loop-carried values are issued one iteration early, if the estimate says that it pays.
 // RUN: dist-opt %s --dist-rotate-loops='machine=cpu link={latency=20us,bandwidth=1GB/s} memory=3 report=true' -o %t.mlir 2> %t.log
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=SAID < %t.log
@@ -9,7 +9,7 @@
 // RUN: FileCheck %s --check-prefix=MEMORY < %t.log
 dist.mesh @m ["dp" = 2]
 
-// SAID: remark: rotated: 1 of 2 collectives that hang on nothing the loop carries are sent a turn ahead: {{.*}} ms a turn as given
+// SAID: remark: rotated: 1 of 2 collectives that do not depend on loop-carried values are issued one iteration early: {{.*}} ms an iteration as given
 // SAID-NOT: remark: rotated
 // MEMORY: remark: left as it is: 0 of 2 {{.*}}; more would need more memory than allowed
 
@@ -56,7 +56,7 @@ func.func @layers(%x: tensor<256x512xf32>, %w: tensor<4x256x512xf32>, %v: tensor
   return %r : tensor<256x512xf32>
 }
 
-// What hangs on what the loop carries stays, and so does a loop whose count is not known.
+// Collectives that depend on loop-carried values stay, and so does a loop whose count is unknown.
 // CHECK-LABEL: func.func @carried
 // CHECK-NOT: dist.all_gather
 // CHECK: scf.for

@@ -3,7 +3,7 @@
 // RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s}' | FileCheck %s --check-prefix=MEMORY
 // RUN: dist-opt %s --dist-schedule-overlap='machine=cpu margin=0.1 memory=2' | FileCheck %s --check-prefix=MEMORY
 // RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s} memory=2' --dist-verify-schedule --dist-verify-spmd -o /dev/null
-// What was foreseen is what the report says of the program that came of it.
+// The estimate equals the report of the resulting program.
 // RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s} memory=2 report=true' -o %t.mlir 2> %t.log
 // RUN: dist-report %t.mlir --simulate --machine cpu --link latency=20us,bandwidth=1GB/s >> %t.log
 // RUN: FileCheck %s --check-prefix=SAME < %t.log

@@ -11,11 +11,11 @@
 // What an input's parts are of stays said: sums that are not added up yet.
 // RUN: dist-opt %t/partial.mlir --dist-split-batch | FileCheck %s --check-prefix=PARTIAL
 // PARTIAL: %arg0: tensor<4x6xf32> {{.*}}dist.sharding = #dist.sharding<@m, [{"turn"}, {}], partial = max {"tp"}>
-// As many turns as asked for, or two where that is foreseen to pay: here collectives take long, and there no time.
-// RUN: dist-run %t/model.mlir --schedule %t/tp.mlir --turns 4 --random --verify=f64 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/tp.mlir --turns auto --overlap=auto --machine cpu --link bandwidth=500MB/s --overlap-memory 9 --random --verify=f64 -v 2>&1 | FileCheck %s --check-prefixes=EQUAL,TWO
-// RUN: dist-run %t/model.mlir --schedule %t/dp.mlir --turns auto --overlap=auto --machine cpu --random --verify=f64 -v 2>&1 | FileCheck %s --check-prefixes=EQUAL,STAYS
-// RUN: dist-run %t/model.mlir --schedule %t/odd.mlir --turns auto --overlap=auto --machine cpu --random --verify=f64 -v 2>&1 | FileCheck %s --check-prefixes=EQUAL,CANNOT
+// As many turns as asked for, or two if the estimate says that it pays: here collectives take long, and there no time.
+// RUN: dist-run %t/model.mlir --schedule %t/tp.mlir --turns 4 --random --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/tp.mlir --turns auto --overlap=auto --machine cpu --link bandwidth=500MB/s --overlap-memory 9 --random --verify=f64 %{opt} -v 2>&1 | FileCheck %s --check-prefixes=EQUAL,TWO
+// RUN: dist-run %t/model.mlir --schedule %t/dp.mlir --turns auto --overlap=auto --machine cpu --random --verify=f64 %{opt} -v 2>&1 | FileCheck %s --check-prefixes=EQUAL,STAYS
+// RUN: dist-run %t/model.mlir --schedule %t/odd.mlir --turns auto --overlap=auto --machine cpu --random --verify=f64 %{opt} -v 2>&1 | FileCheck %s --check-prefixes=EQUAL,CANNOT
 // RUN: not dist-run %t/model.mlir --schedule %t/tp.mlir --turns auto --random 2>&1 | FileCheck %s --check-prefix=ALONE
 
 // SPLIT: dist.mesh @m ["turn" = 2, "tp" = 2]

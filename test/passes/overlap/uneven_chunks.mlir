@@ -1,7 +1,7 @@
 // Chunks of unequal size whose rows are merged with others stay whole for who reads these; what is done is not done again.
 // RUN: dist-opt %s --dist-chunk-collectives --dist-verify-spmd | FileCheck %s
 // RUN: dist-opt %s --dist-chunk-collectives | dist-opt --dist-chunk-collectives | FileCheck %s
-// RUN: dist-run %s --random --machine cpu --reference %S/Inputs/merged_rows.mlir --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %s --random --machine cpu --reference %S/Inputs/merged_rows.mlir --verify %{opt} | FileCheck %s --check-prefix=EQUAL
 
 // CHECK: dist.mesh @m ["tp" = 2]{{$}}
 // CHECK: dist.all_reduce {{.*}} : tensor<1x4x8xf32>

@@ -4,6 +4,10 @@
 // RUN: FileCheck %s --check-prefix=EVENT < %t.json
 // RUN: dist-report %s --simulate --machine %S/Inputs/machine.json --json | FileCheck %s --check-prefix=JSON
 // RUN: /usr/bin/python3 -m json.tool < %t.json > %t.ok
+// Nothing is hidden, whatever sums of these times are rounded to.
+// RUN: dist-report %s --simulate --machine 64x8xH100 --json | FileCheck %s --check-prefix=HIDDEN
+// RUN: dist-report %s --simulate --machine cpu --link latency=20us,bandwidth=1GB/s --json | FileCheck %s --check-prefix=HIDDEN
+// HIDDEN: "hidden_communication_seconds":0,
 
 dist.mesh @m ["a" = 4, "b" = 4]
 

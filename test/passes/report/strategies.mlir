@@ -19,7 +19,7 @@
 // CHECK-NEXT:   keys and values gathered{{ +}}sp     12.0 KiB    10.2 kFLOP      1
 // CHECK-NEXT:   keys and values go round{{ +}}sp     12.0 KiB    65.5 kFLOP      1
 // CHECK-NEXT:   keys and values go round, zigzag{{ +}}sp     14.3 KiB    49.2 kFLOP      1
-// CHECK-NEXT:   heads shared out{{ +}}sp     6.00 KiB    9.92 kFLOP      1
+// CHECK-NEXT:   heads sharded{{ +}}sp     6.00 KiB    9.92 kFLOP      1
 // CHECK-NEXT: * what the program does
 
 // JSON: "attentions":[{"scope":"","axes":["sp"],"count":1,"strategies":[
@@ -27,9 +27,9 @@
 // JSON-SAME: {"name":"keys and values gathered","chosen":false,"bytes_sent_per_rank":12288,"flops_of_busiest_rank":10240}
 // JSON-SAME: {"name":"keys and values go round","chosen":false,"bytes_sent_per_rank":12288,"flops_of_busiest_rank":65536}
 // JSON-SAME: {"name":"keys and values go round, zigzag","chosen":false,"bytes_sent_per_rank":14596,"flops_of_busiest_rank":49152}
-// JSON-SAME: {"name":"heads shared out","chosen":false,"bytes_sent_per_rank":6144,"flops_of_busiest_rank":9920}
+// JSON-SAME: {"name":"heads sharded","chosen":false,"bytes_sent_per_rank":6144,"flops_of_busiest_rank":9920}
 
-// MORE: heads shared out {{.*}} 8 ranks for keys of 4 heads
+// MORE: heads sharded {{.*}} 8 ranks for keys of 4 heads
 #q = affine_map<(h, i, j, d, e) -> (h, i, d)>
 #k = affine_map<(h, i, j, d, e) -> (h, j, d)>
 #v = affine_map<(h, i, j, d, e) -> (h, j, e)>

@@ -72,7 +72,7 @@ func.func @main(%x: tensor<4xi64>, %s: i64) -> tensor<4xi64> {
 
 dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
-  // expected-error@below {{module "drop" draws random numbers outside of the body of a linalg op, which devices do not share out}}
+  // expected-error@below {{module "drop" draws random numbers outside of the body of a linalg op, which devices do not shard}}
   dist.random_streams "drop" over "tp"
 }
 func.func @main(%x: tensor<4xi64>, %s: i64) -> tensor<4xi64> {

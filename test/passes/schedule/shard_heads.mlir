@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --split-input-file --dist-apply-schedule=report=false | FileCheck %s
 
 // Queries, keys and values from three weights; 4 heads on 4 ranks, of keys and values 2: each is with the two ranks
-// that share it, and shared out over these in no other dimension. The output projection is split by its input features.
+// that share it, and sharded over these in no other dimension. The output projection is split by its input features.
 
 // CHECK-LABEL: func.func @separate
 // CHECK-SAME: dist.parameter = "a.q", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>

@@ -1,8 +1,8 @@
 //===- AxisDifferencesTest.cpp - What devices see, device by device -------===//
 //
-// Random values of what each device of a mesh sees are computed one device at a
-// time, with coordinates along all parts of axes, nested or not: what is said
-// to be the same along some axes must be.
+// Random values of a mesh's devices are computed one device at a time, with
+// coordinates along all parts of axes, nested or not. Values that the analysis
+// calls equal along some axes must be equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +32,11 @@ struct Part {
 };
 
 /// What each device sees, as numbers that are equal where that is.
-using Seen = std::vector<int64_t>;
+using Labels = std::vector<int64_t>;
 
-template <typename Label> Seen number(const std::vector<Label> &labels) {
+template <typename Label> Labels number(const std::vector<Label> &labels) {
   std::map<Label, int64_t> classes;
-  Seen out;
+  Labels out;
   for (const Label &label : labels)
     out.push_back(classes.try_emplace(label, classes.size()).first->second);
   return out;
@@ -75,7 +75,7 @@ TEST(AxisDifferences, AreThoseOfTheDevices) {
   unsigned same = 0, different = 0;
   for (int round = 0; round < 400; ++round) {
     AxisDifferences differences(layout);
-    std::vector<std::pair<Difference, Seen>> values;
+    std::vector<std::pair<Difference, Labels>> values;
     for (int step = 0; step < 12; ++step) {
       const Part &part = parts[random() % parts.size()];
       auto choose = [&]() -> auto & {

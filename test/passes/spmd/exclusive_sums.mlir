@@ -175,7 +175,7 @@ func.func @added_elsewhere(%i: tensor<6x1xindex>, %j: tensor<6x1xindex>,
 
 // -----
 
-// Where the rows are shared out over another axis, what they are added to is pending over that one.
+// Where the rows are sharded over another axis, what they are added to is pending over that one.
 
 // CHECK-LABEL: func.func @added_back_over_batch
 // CHECK: dist.scatter_add

@@ -59,12 +59,12 @@ func.func @exchanged(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"r
 
 // -----
 
-// Windows that move backwards: no loop that moves it forward can be shared out.
+// Windows that move backwards: no loop that moves it forward can be sharded.
 #in = affine_map<(o, k) -> (13 - o + k)>
 #window = affine_map<(o, k) -> (k)>
 #out = affine_map<(o, k) -> (o)>
 dist.mesh @m ["rows" = 4]
-// CHECK: remark: dimension 0 of operand 0 of linalg.generic is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: no loop that moves its windows can be shared out
+// CHECK: remark: dimension 0 of operand 0 of linalg.generic is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: no loop that moves its windows can be sharded
 func.func @backwards(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>}, %w: tensor<3xf32>, %f: tensor<14xf32>) -> (tensor<14xf32>) {
   %r = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "reduction"]}
       ins(%x, %w : tensor<16xf32>, tensor<3xf32>) outs(%f : tensor<14xf32>) {

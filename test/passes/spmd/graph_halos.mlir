@@ -15,9 +15,9 @@
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/module.mlir report=false" 2>&1 | FileCheck %s --check-prefix=MODULE
 // Any graph, on any number of ranks.
 // RUN: /usr/bin/python3 %S/Inputs/make_edges.py %t/edges.npy 2 61 25 && /usr/bin/python3 %S/Inputs/make_edges.py %t/wrong.npy 2 61 26
-// RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=2 --random --input edges=%t/edges.npy --verify=f64 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=7 --random --input edges=%t/edges.npy --verify=f64 | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=3 --random --input edges=%t/edges.npy --overlap=auto --machine cpu --streams late --verify=f64 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=2 --random --input edges=%t/edges.npy --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=7 --random --input edges=%t/edges.npy --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=3 --random --input edges=%t/edges.npy --overlap=auto --machine cpu --streams late --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL
 // EQUAL: y: equal to the program on one rank
 // An index that names no row ends the run, and says where.
 // RUN: not dist-run %t/model.mlir --schedule %t/even.mlir --random --input edges=%t/wrong.npy 2>&1 | FileCheck %s --check-prefix=RANGE
@@ -25,7 +25,7 @@
 // Rows that are not in front, and a table that is transposed between; the gradient's sums, too, one of them transposed.
 // RUN: dist-opt %t/batched.mlir --dist-apply-schedule="file=%t/batched_parts.mlir report=false" --dist-differentiate="cotangent=dy of=y wrt=**" -o %t/gradients.mlir
 // RUN: dist-opt %t/gradients.mlir --dist-spmd | FileCheck %s --check-prefix=BATCH
-// RUN: dist-run %t/gradients.mlir --random --input edges=%t/edges.npy --verify=f64 | FileCheck %s --check-prefixes=EQUAL,GRADIENT
+// RUN: dist-run %t/gradients.mlir --random --input edges=%t/edges.npy --verify=f64 %{opt} | FileCheck %s --check-prefixes=EQUAL,GRADIENT
 // GRADIENT: x.grad: equal to the program on one rank
 // As a plan, which means the same.
 // RUN: dist-report %t/model.mlir --schedule %t/even.mlir --plan -o %t/plan.json && FileCheck %s --check-prefix=WRITTEN --input-file=%t/plan.json

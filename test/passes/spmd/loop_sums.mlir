@@ -1,5 +1,5 @@
 // RUN: dist-opt %s --dist-spmd | FileCheck %s
-// RUN: dist-run %s --random --verify | FileCheck %s --check-prefix=RESULT
+// RUN: dist-run %s --random --verify %{opt} | FileCheck %s --check-prefix=RESULT
 
 // A sum that begins with zeros and grows by what devices have of it is carried pending, and completed after the loop.
 // One that begins otherwise, or that the loop reads besides, is completed in each round.

@@ -2,7 +2,7 @@
 // RUN: %{root}/tools/dist-opt %s --dist-spmd=machine=64x8xH100 | FileCheck %s --check-prefix=NODES
 // RUN: %{root}/tools/dist-opt %s --dist-spmd='machine=64x8xH100 link={latency=1ms,bandwidth=1GB/s}' | FileCheck %s --check-prefix=UNKNOWN
 // RUN: %{root}/tools/dist-opt %s --dist-spmd=machine=64x8xH100 | %{root}/tools/dist-report - --machine 64x8xH100 --simulate | FileCheck %s --check-prefix=REPORT
-// RUN: %{root}/tools/dist-run %s --machine 64x8xH100 --random --verify=f64 | FileCheck %s --check-prefix=EQUAL
+// RUN: %{root}/tools/dist-run %s --machine 64x8xH100 --random --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL
 // RUN: not %{root}/tools/dist-opt %s --dist-spmd=machine=8xH100 2>&1 | FileCheck %s --check-prefix=SMALL
 // RUN: not %{root}/tools/dist-opt %s --dist-spmd='link={latency=20us}' 2>&1 | FileCheck %s --check-prefix=LINK
 

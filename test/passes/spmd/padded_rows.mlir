@@ -95,7 +95,7 @@ func.func @small(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}
 
 // -----
 
-// Where nothing is shared out the join stays, and so where a piece is of another value.
+// Where nothing is sharded the join stays, and so where a piece is of another value.
 // CHECK-LABEL: func.func @whole
 // CHECK: tensor.concat dim(0) %{{.*}}, %arg0
 // CHECK: tensor.concat dim(0) %arg2, %arg1

@@ -72,7 +72,7 @@ func.func @main(%s: i64) -> tensor<4x6xi64> {
   ^bb0(%o: i64):
     %i = linalg.index 0 : index
     %j = linalg.index 1 : index
-    // expected-error@below {{dist.random_streams: what is drawn is not shared out over "dp", "tp": of 4 devices 2 have parts of their own, and others would draw different numbers for the same elements}}
+    // expected-error@below {{dist.random_streams: the drawn tensor is not sharded over "dp", "tp": of 4 devices 2 have parts of their own, and others would draw different numbers for the same elements}}
     %w:4 = dist.random_words %s, %s operator 5 at (%i, %j) of [4, 6] streams over "dp", "tp"
     linalg.yield %w#0 : i64
   } -> tensor<4x6xi64>

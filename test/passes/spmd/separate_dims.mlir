@@ -1,4 +1,4 @@
-// Batch and heads that are merged, with heads that devices share out unevenly: what reads them does so apart.
+// Batch and heads that are merged, with heads that devices shard unevenly: what reads them does so apart.
 // RUN: dist-opt %s --dist-separate-dims --split-input-file | FileCheck %s
 // RUN: dist-opt %s --dist-spmd --split-input-file | FileCheck %s --check-prefix=SPMD
 
@@ -91,7 +91,7 @@ func.func @lookup(%t: tensor<2x4x7xf32> {dist.sharding = #dist.sharding<@m, [{},
 
 // -----
 
-// Heads that the devices divide can be shared out as they are.
+// Heads that the devices divide can be sharded as they are.
 // CHECK-LABEL: func.func @even
 // CHECK: tensor.collapse_shape
 // CHECK: tensor<8x5xf32>

@@ -1,7 +1,7 @@
 // RUN: dist-opt %s --split-input-file --dist-spmd | FileCheck %s
 // RUN: dist-opt %s --split-input-file --dist-decompose-softmax | FileCheck %s --check-prefix=PARTS
 
-// A row that devices share out is combined by one element each for the maximum
+// A row that devices shard is combined by one element each for the maximum
 // and the sum.
 dist.mesh @m ["x" = 4]
 // CHECK-LABEL: @shared

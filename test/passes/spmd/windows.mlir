@@ -219,7 +219,7 @@ func.func @main(%x: tensor<2x3x16xf32> {dist.sharding = #dist.sharding<@m, [{}, 
 
 // -----
 
-// Queries whose number is not known, or of which there are none, are shared out
+// Queries whose number is not known, or of which there are none, are sharded
 // without a window, which is another for those of a device.
 
 // CHECK-LABEL: func.func @main(

@@ -3,7 +3,7 @@
 // RUN: not dist-opt %t/placed.mlir --dist-train-step=optimizer=adam,zero=tp 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not dist-opt %t/unplaced.mlir --dist-train-step=optimizer=adam,zero=dp 2>&1 | FileCheck %s --check-prefix=SEVERAL
 
-// States are shared out over an axis of the mesh that the program is on, whatever others the module has.
+// States are sharded over an axis of the mesh that the program is on, whatever others the module has.
 
 // CHECK: dist.parameter = "w.exp_avg", dist.sharding = #dist.sharding<@used, [{?}, {"dp"}]>
 // AXIS: error: zero=tp of the optimizer: mesh @used has no such axis; its axes are: dp

@@ -32,7 +32,7 @@
 // MSE: tensor<6x8xf32> {dist.input = "wanted"
 // MSE-SAME: "step"}) ->
 
-// The states of b follow it, though nobody said where it lies. Of the logits, whose classes are shared out, three
+// The states of b follow it, though nobody said where it lies. Of the logits, whose classes are sharded, three
 // numbers a row are exchanged.
 // SPMD: tensor<6xi64> {{{.*}}dist.input = "labels"
 // SPMD-SAME: tensor<2xf32> {{{.*}}dist.parameter = "b.exp_avg"

@@ -1,6 +1,6 @@
 // RUN: dist-fuzz %s
 
-// Rows shared out evenly.
+// Rows sharded evenly.
 dist.mesh @m ["x" = 4]
 func.func @main(%x: tensor<3x8xf64> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>}) -> tensor<3x8xf64> {
   %e = tensor.empty() : tensor<3x8xf64>

@@ -1,0 +1,58 @@
+//===- Elementwise.cpp - Tensors computed element by element --------------===//
+
+#include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+linalg::GenericOp mlir::dist::createParallelLoops(
+    OpBuilder &b, Location loc, ValueRange inputs, ArrayRef<AffineMap> maps,
+    ValueRange inits,
+    function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body) {
+  int64_t rank = cast<RankedTensorType>(inits.front().getType()).getRank();
+  SmallVector<AffineMap> all(maps);
+  all.append(inits.size(), b.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+      b, loc, inits.getTypes(), inputs, inits, all, loops,
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        linalg::YieldOp::create(inner, at, body(inner, at, args));
+      });
+}
+
+Value mlir::dist::mapElements(
+    OpBuilder &b, Location loc, ValueRange inputs, Type element,
+    function_ref<Value(OpBuilder &, Location, ValueRange)> body,
+    Attribute scope, ArrayRef<AffineMap> maps) {
+  Value like = inputs.front();
+  int64_t rank = cast<RankedTensorType>(like.getType()).getRank();
+  SmallVector<AffineMap> all(maps);
+  if (maps.empty())
+    all.assign(inputs.size(), b.getMultiDimIdentityMap(rank));
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, like), element);
+  auto made = createParallelLoops(
+      b, loc, inputs, all, empty,
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        return SmallVector<Value>{body(inner, at, args.drop_back())};
+      });
+  if (scope)
+    made->setAttr(kScopeAttr, scope);
+  return made.getResult(0);
+}
+
+Value mlir::dist::createSum(OpBuilder &b, Location loc, Value left,
+                            Value right) {
+  Type type = left.getType();
+  if (isa<RankedTensorType>(type))
+    return mapElements(b, loc, {left, right}, getElementTypeOrSelf(type),
+                       [](OpBuilder &b, Location loc, ValueRange args) {
+                         return createSum(b, loc, args[0], args[1]);
+                       });
+  if (isa<FloatType>(type))
+    return arith::AddFOp::create(b, loc, left, right);
+  return arith::AddIOp::create(b, loc, left, right);
+}

@@ -1,0 +1,35 @@
+//===- Elementwise.h - Tensors computed element by element ------*- C++ -*-===//
+
+#ifndef DIST_DIALECTS_DIST_UTILS_ELEMENTWISE_H
+#define DIST_DIALECTS_DIST_UTILS_ELEMENTWISE_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::dist {
+
+inline RankedTensorType typeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType());
+}
+
+/// linalg.generic of which all loops are parallel and walk over `inits` in the
+/// order of their dimensions. `maps` are those of the inputs. `body` gets the
+/// elements of the inputs, then those of `inits`.
+linalg::GenericOp createParallelLoops(
+    OpBuilder &builder, Location loc, ValueRange inputs,
+    ArrayRef<AffineMap> maps, ValueRange inits,
+    function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);
+
+/// A new tensor of `element`, of the sizes of the first input. `body` makes an
+/// element of those of the inputs: of the same place, or of that which `maps`
+/// say. `scope`, if given, is the module that it belongs to.
+Value mapElements(OpBuilder &builder, Location loc, ValueRange inputs,
+                  Type element,
+                  function_ref<Value(OpBuilder &, Location, ValueRange)> body,
+                  Attribute scope = nullptr, ArrayRef<AffineMap> maps = {});
+
+/// The sum of two scalars, or elementwise of two tensors.
+Value createSum(OpBuilder &builder, Location loc, Value left, Value right);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_UTILS_ELEMENTWISE_H
