@@ -42,8 +42,8 @@ static Interval getRange(const Uses &uses, Interval held, Interval usual) {
 
 /// The uses of all elements or, where they differ along one dimension alone, of
 /// those at each place of it.
-static SmallVector<Uses> splitUses(std::map<Part, Uses> uses,
-                                   ShapedType type, size_t &dim) {
+static SmallVector<Uses> splitUses(std::map<Part, Uses> uses, ShapedType type,
+                                   size_t &dim) {
   Uses all;
   SmallVector<int64_t> dims;
   for (const auto &[part, ofPart] : uses) {
@@ -95,18 +95,21 @@ IndexRanges mlir::dist::findIndexRanges(ModuleOp given) {
     std::map<Part, Uses> uses = findUses(argument);
     if (uses.empty())
       continue;
+    Interval held = getHeld(element, isUnsigned);
+    Interval fallback{static_cast<double>(usual.low),
+                      static_cast<double>(usual.high)};
     host::IntegerRanges ranges;
     ranges.ranges.clear();
     bool isContradictory = false;
     for (const Uses &place :
-         splitUses(uses, dyn_cast<ShapedType>(argument.getType()), ranges.dim)) {
-      Interval range = getRange(place, getHeld(element, isUnsigned),
-                                {double(usual.low), double(usual.high)});
+         splitUses(std::move(uses), dyn_cast<ShapedType>(argument.getType()),
+                   ranges.dim)) {
+      Interval range = getRange(place, held, fallback);
       isContradictory |= range.isEmpty();
-      ranges.ranges.push_back(
-          isBounded(range) ? host::IntegerRange{int64_t(range.low),
-                                                int64_t(range.high)}
-                           : usual);
+      if (!isBounded(range))
+        range = fallback;
+      ranges.ranges.push_back({static_cast<int64_t>(range.low),
+                               static_cast<int64_t>(range.high)});
     }
     if (llvm::all_equal(ranges.ranges))
       ranges.ranges.resize(1);

@@ -338,7 +338,7 @@ void Follower::move(OpOperand &use, Form form) {
   auto takePart = [&](ArrayRef<OpFoldResult> indices, ArrayRef<int64_t> sizes) {
     for (auto [dim, index] : llvm::enumerate(indices))
       if (std::optional<int64_t> at = getConstantIntValue(index);
-          at && form.isWhole && !form.part && (sizes.empty() || sizes[dim] == 1))
+          at && form.isWhole && (sizes.empty() || sizes[dim] == 1))
         moved.part = {dim, *at};
   };
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))

@@ -4,6 +4,7 @@
 #define DIST_INPUTS_USES_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
