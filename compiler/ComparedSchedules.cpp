@@ -7,7 +7,7 @@ using namespace mlir::dist;
 
 /// By the schedule of `options`.
 static FailureOr<ProgramReport> report(ModuleOp model,
-                                       const ScheduleOptions &options,
+                                       const DistDistributeOptions &options,
                                        const Machine *machine, Stages &stages) {
   OwningOpRef<ModuleOp> program = model.clone();
   if (failed(distribute(*program, options, stages)))
@@ -26,12 +26,12 @@ static FailureOr<ProgramReport> report(ModuleOp model,
 
 std::vector<ScheduleReport>
 mlir::dist::compareSchedules(ModuleOp model, ArrayRef<std::string> files,
-                             const ScheduleOptions &options,
+                             const DistDistributeOptions &options,
                              const Machine *machine, Stages &stages) {
   std::vector<ScheduleReport> reports;
   for (const std::string &file : files) {
-    ScheduleOptions own = options;
-    own.file = file;
+    DistDistributeOptions own = options;
+    own.schedule = file;
     size_t errorsBefore = getErrors().size();
     FailureOr<ProgramReport> made = report(model, own, machine, stages);
     ScheduleReport &entry = reports.emplace_back();

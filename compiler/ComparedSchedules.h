@@ -14,7 +14,7 @@ namespace mlir::dist {
 /// report.
 std::vector<ScheduleReport>
 compareSchedules(ModuleOp model, ArrayRef<std::string> files,
-                 const ScheduleOptions &options, const Machine *machine,
+                 const DistDistributeOptions &options, const Machine *machine,
                  Stages &stages);
 
 } // namespace mlir::dist

@@ -1,7 +1,7 @@
 //===- Diagnostics.cpp - How the tools print diagnostics ------------------===//
 
 #include "compiler/Diagnostics.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"

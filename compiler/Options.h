@@ -108,24 +108,32 @@ struct CompileOptions {
                                      "memory of the program without may be "
                                      "needed (default: 1.1)"),
                       llvm::cl::init(1.1), llvm::cl::cat(category)),
+        dumpSpmd("dump-spmd",
+                 llvm::cl::desc("Also write the program of one device here, as "
+                                "dist-opt --dist-distribute does"),
+                 llvm::cl::value_desc("FILE.mlir"), llvm::cl::cat(category)),
         verbose("v", llvm::cl::desc("Say how long each stage took"),
                 llvm::cl::cat(category)) {}
 
   /// What distribute() takes, with sizes that are known from elsewhere.
-  ScheduleOptions getScheduleOptions(std::vector<SizeBinding> sizes) const {
-    ScheduleOptions options{schedule, plan, {mesh.begin(), mesh.end()}};
-    options.sizes = std::move(sizes);
-    options.name = scheduleName;
+  DistDistributeOptions
+  getDistributeOptions(ArrayRef<SizeBinding> sizes) const {
+    DistDistributeOptions options;
+    options.schedule = schedule;
+    options.plan = plan;
+    options.scheduleName = scheduleName;
     options.allowUnmatched = allowUnmatched;
+    options.mesh.assign(mesh.begin(), mesh.end());
+    options.bind = formatBindings(sizes);
     options.fuseTransposes = fuseTransposes;
     options.recompute = recompute;
-    options.overlap.mode = overlap;
-    options.overlap.halos = halos;
-    options.overlap.joinHalos = joinHalos;
-    options.overlap.machine = machine;
-    options.overlap.turns = turns;
-    options.overlap.memory = overlapMemory;
-    options.overlap.report = verbose;
+    options.overlap = overlap;
+    options.halos = halos;
+    options.joinHalos = joinHalos;
+    options.machine = machine;
+    options.turns = turns;
+    options.overlapMemory = overlapMemory;
+    options.report = verbose;
     return options;
   }
 
@@ -142,6 +150,7 @@ struct CompileOptions {
   llvm::cl::opt<llvm::CodeGenOptLevel> optLevel;
   llvm::cl::opt<std::string> overlap, halos, joinHalos, machine, turns;
   llvm::cl::opt<double> overlapMemory;
+  llvm::cl::opt<std::string> dumpSpmd;
   llvm::cl::opt<bool> verbose;
 };
 

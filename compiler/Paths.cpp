@@ -48,3 +48,12 @@ std::string mlir::dist::relocate(StringRef path, StringRef folder,
   fs::path relative = real.lexically_relative(to);
   return relative.empty() ? real.string() : relative.string();
 }
+
+std::string mlir::dist::relocateWeights(ModuleOp module, StringRef moduleFile,
+                                        StringRef given, StringRef newFolder) {
+  if (!given.empty())
+    return relocate(given, ".", newFolder);
+  auto named = module->getAttrOfType<StringAttr>(kWeightsAttr);
+  return named ? relocate(named.getValue(), folderOf(moduleFile), newFolder)
+               : "";
+}

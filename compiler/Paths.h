@@ -16,6 +16,11 @@ namespace mlir::dist {
 /// a path from the current folder; "" if there is no file.
 std::string weightsPath(ModuleOp module, StringRef moduleFile, StringRef given);
 
+/// The same weights as a path from `newFolder`: relative if the module names
+/// them so.
+std::string relocateWeights(ModuleOp module, StringRef moduleFile,
+                            StringRef given, StringRef newFolder);
+
 /// The folder of `file`; "." for a file in the current folder or for "-".
 std::string folderOf(StringRef file);
 

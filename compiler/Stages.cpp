@@ -1,8 +1,11 @@
 //===- Stages.cpp - What a tool is doing, and how long it takes -----------===//
 
 #include "compiler/Stages.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,7 +25,8 @@ Stages::Stages(std::string tool, bool verbose)
 }
 
 Stages::~Stages() {
-  end();
+  scope.stop();
+  enter("");
   {
     std::lock_guard<std::mutex> lock(mutex);
     ended = true;
@@ -51,20 +55,14 @@ void Stages::watch() {
   }
 }
 
-void Stages::end() {
-  scope.stop();
-  if (name.empty())
-    return;
-  auto stage =
-      llvm::find_if(times, [&](const auto &one) { return one.first == name; });
-  if (stage == times.end())
-    stage = times.insert(stage, {name, {}});
-  stage->second += Clock::now() - began;
-  name.clear();
-}
-
-TimingScope &Stages::begin(StringRef stage, StringRef what) {
-  end();
+void Stages::enter(StringRef stage, StringRef what) {
+  if (!name.empty()) {
+    auto entry = llvm::find_if(
+        times, [&](const auto &one) { return one.first == name; });
+    if (entry == times.end())
+      entry = times.insert(entry, {name, {}});
+    entry->second += Clock::now() - began;
+  }
   {
     std::lock_guard<std::mutex> lock(mutex);
     watched = what.empty() ? stage.str() : what.str();
@@ -72,15 +70,48 @@ TimingScope &Stages::begin(StringRef stage, StringRef what) {
   changed.notify_all();
   name = stage.str();
   began = Clock::now();
+}
+
+TimingScope &Stages::begin(StringRef stage, StringRef what) {
+  scope.stop();
+  enter(stage, what);
   scope = root.nest(name);
   return scope;
 }
 
+namespace {
+/// Enters the stages of passes that other passes run.
+struct StageOfPass : PassInstrumentation {
+  explicit StageOfPass(function_ref<void(StringRef)> enter) : enter(enter) {}
+
+  void runBeforePass(Pass *pass, Operation *op) override {
+    auto stage = llvm::StringSwitch<StringRef>(pass->getArgument())
+                     .Case("dist-schedule-program", "schedule")
+                     .Case("dist-train-step", "train")
+                     .Case("dist-partition-program", "placement")
+                     .Case("dist-recompute", "placement")
+                     .Cases({"dist-unroll-axis", "dist-join-halos",
+                             "dist-lower-halos"},
+                            "overlap")
+                     .Default("");
+    if (!stage.empty())
+      enter(stage);
+  }
+
+  function_ref<void(StringRef)> enter;
+};
+} // namespace
+
 LogicalResult Stages::run(StringRef stage, PassManager &passes, Operation *op,
                           StringRef part) {
   passes.enableTiming(begin(stage));
+  auto enterStage = [&](StringRef next) {
+    if (next != name)
+      enter(next);
+  };
+  passes.addInstrumentation(std::make_unique<StageOfPass>(enterStage));
   if (succeeded(applyPassManagerCLOptions(passes)) && succeeded(passes.run(op)))
     return success();
-  failed = (part.empty() ? stage : part).str();
+  failed = part.empty() ? name : part.str();
   return failure();
 }

@@ -44,8 +44,9 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  /// Ends the stage that runs, if any.
-  void end();
+  /// Counts time from here on as that of `stage`; "" for nobody's. Timers stay
+  /// where they are.
+  void enter(llvm::StringRef stage, llvm::StringRef what = "");
   void watch();
 
   std::string tool;

@@ -215,25 +215,26 @@ static std::string describeRings(ScheduleOp schedule, const ScopeIndex &scopes,
 /// Moves the schedule of `options` into the model. Returns the schedule to
 /// apply, with its includes; null if there is no schedule.
 static FailureOr<ScheduleOp> findAppliedSchedule(ModuleOp model,
-                                                 ScheduleOptions &options) {
-  if (!options.file.empty()) {
+                                                 DistDistributeOptions &options) {
+  if (!options.schedule.empty()) {
     FailureOr<ScheduleOp> loaded =
-        loadSchedule(model, options.file, options.name);
+        loadSchedule(model, options.schedule, options.scheduleName);
     if (failed(loaded))
       return failure();
-    options.file.clear();
-    options.name = loaded->getSymName().str();
+    options.schedule.clear();
+    options.scheduleName = loaded->getSymName().str();
   }
   if (model.getOps<ScheduleOp>().empty())
     return ScheduleOp();
-  FailureOr<ScheduleOp> schedule = findSchedule(model, options.name);
+  FailureOr<ScheduleOp> schedule = findSchedule(model, options.scheduleName);
   if (failed(schedule) || failed(expandIncludes(*schedule)))
     return failure();
   return schedule;
 }
 
-FailureOr<WrittenPlan>
-mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
+FailureOr<WrittenPlan> mlir::dist::writePlan(ModuleOp model,
+                                             DistDistributeOptions options,
+                                             Stages &stages) {
   OwningOpRef<ModuleOp> original = cloneModel(model);
   FailureOr<ScheduleOp> schedule = findAppliedSchedule(model, options);
   if (failed(schedule))
@@ -260,8 +261,8 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
   options.stopPlaced = true;
   if (failed(distribute(model, options, stages)))
     return failure();
-  ScheduleOptions planned;
-  planned.sizes = options.sizes;
+  DistDistributeOptions planned;
+  planned.bind = options.bind;
   stages.begin("report", "writing the plan");
   WrittenPlan plan;
   std::string notes;

@@ -24,7 +24,7 @@ struct WrittenPlan {
 /// not arise there is left out of the plan, and different communication is
 /// noted. `model` becomes the program of one device. Fails, with a message, if
 /// the plan would be rejected.
-FailureOr<WrittenPlan> writePlan(ModuleOp model, ScheduleOptions options,
+FailureOr<WrittenPlan> writePlan(ModuleOp model, DistDistributeOptions options,
                                  Stages &stages);
 
 } // namespace mlir::dist

@@ -2,7 +2,7 @@
 
 #include "inputs/InputRanges.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "inputs/Uses.h"
 #include "lowering/buffers/LimitInlining.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,9 +1,9 @@
 //===- EraseAnnotations.cpp - Any level but 3 to level 0 ------------------===//
 
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
 

@@ -1,6 +1,6 @@
 //===- SelectEntry.cpp - Only the entry function stays public -------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "passes/Passes.h"
 
 namespace mlir::dist {

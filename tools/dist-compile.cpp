@@ -8,7 +8,7 @@
 #include "compiler/Driver.h"
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "tools/common/CommandLine.h"
@@ -76,6 +76,8 @@ static LogicalResult run() {
         "run beside computation where that pays there (--overlap, --halos, "
         "--join-halos)");
   // The bundle names its weights relative to itself, a folder.
+  std::string dumpedWeights = relocateWeights(
+      *module, input, common.weights, folderOf(common.dumpSpmd));
   std::string weightsFile = weightsPath(*module, input, common.weights);
   ::dist::noteInput(weightsFile);
   std::string weights =
@@ -86,10 +88,13 @@ static LogicalResult run() {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     return failure();
-  ScheduleOptions schedule = common.getScheduleOptions(*sizes);
-  schedule.f64 = f64;
-  schedule.overlap.link = linkOption;
-  if (failed(distribute(*module, schedule, stages)))
+  DistDistributeOptions distribution = common.getDistributeOptions(*sizes);
+  distribution.f64 = f64;
+  distribution.link = linkOption;
+  if (failed(distribute(*module, distribution, stages)))
+    return failure();
+  if (!common.dumpSpmd.empty() &&
+      failed(writeModule(*module, common.dumpSpmd, dumpedWeights)))
     return failure();
   options.codegen.cpu = common.cpu;
   options.codegen.optLevel = common.getOptLevel();

@@ -9,8 +9,9 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/Paths.h"
 #include "compiler/Register.h"
+#include "compiler/distribute/Passes.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -19,8 +20,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
-#include "passes/memory/Passes.h"
-#include "passes/overlap/Passes.h"
 #include "tools/common/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include <filesystem>
@@ -129,6 +128,7 @@ int main(int argc, char **argv) {
   registerAllPasses();
   registerAllDistPasses();
   registerLowerPasses();
+  registerDistDistributePasses();
   std::string help = registerCLIOptions("dist optimizer driver\n", registry);
   removeUncheckedOutputs();
   llvm::cl::opt<std::string> input(llvm::cl::Positional,

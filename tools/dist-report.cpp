@@ -2,7 +2,7 @@
 
 #include "compiler/ComparedSchedules.h"
 #include "compiler/WrittenPlan.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dist/EmulatedLink.h"
 #include "dist/Timeline.h"
 #include "lowering/files/OutputStream.h"
@@ -122,18 +122,27 @@ static cl::opt<bool> verbose("v",
                                       "--join-halos the estimate"),
                              cl::cat(category));
 
-static ScheduleOptions
-getScheduleOptions(const std::vector<SizeBinding> &sizes) {
-  ScheduleOptions options{schedule, "", mesh, sizes};
-  options.overlap.mode = overlap.empty() ? "off" : overlap.getValue();
+/// What the options say of the model alone.
+static DistDistributeOptions getModelOptions() {
+  DistDistributeOptions options;
+  options.schedule = schedule;
+  options.mesh.assign(mesh.begin(), mesh.end());
+  options.bind.assign(bind.begin(), bind.end());
+  return options;
+}
+
+/// What all options say.
+static DistDistributeOptions getDistributeOptions() {
+  DistDistributeOptions options = getModelOptions();
+  options.overlap = overlap.empty() ? "off" : overlap.getValue();
   options.fuseTransposes = fuseTransposes;
   options.recompute = recompute;
-  options.overlap.joinHalos = joinHalos;
-  options.overlap.memory = overlapMemory;
-  options.overlap.turns = turns;
-  options.overlap.machine = machineName;
-  options.overlap.link = linkOption;
-  options.overlap.report = verbose;
+  options.joinHalos = joinHalos;
+  options.overlapMemory = overlapMemory;
+  options.turns = turns;
+  options.machine = machineName;
+  options.link = linkOption;
+  options.report = verbose;
   return options;
 }
 
@@ -151,7 +160,7 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
            << recompute << " does it to this)";
   if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
       !joinHalos.empty() || !overlap.empty() || !turns.empty())
-    return distribute(module, getScheduleOptions(*sizes), stages);
+    return distribute(module, getDistributeOptions(), stages);
   // What is sent depends on all sizes.
   bool isUnknown = getLevel(module) == 3 && hasUnknownSizes(module);
   return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();
@@ -178,11 +187,7 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
     return module.emitError("is at level ")
            << level << "; a plan speaks of the model's modules: give the model "
            << "(level 0 or 1), and its schedule with --schedule";
-  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
-  if (failed(sizes))
-    return failure();
-  FailureOr<WrittenPlan> plan =
-      writePlan(module, ScheduleOptions{schedule, "", mesh, *sizes}, stages);
+  FailureOr<WrittenPlan> plan = writePlan(module, getModelOptions(), stages);
   if (failed(plan))
     return failure();
   for (const std::string &note : plan->notes)
@@ -197,7 +202,7 @@ static LogicalResult writeComparison(ModuleOp module, const Machine *machine,
   if (failed(sizes))
     return failure();
   std::vector<ScheduleReport> reports = compareSchedules(
-      module, schedules, getScheduleOptions(*sizes), machine, stages);
+      module, schedules, getDistributeOptions(), machine, stages);
   if (failed(writeOutput(output, [&](llvm::raw_ostream &os) {
         json ? printJson(reports, time, os) : printTable(reports, time, os);
       })))

@@ -7,7 +7,7 @@
 
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
 #include "dist/Npy.h"
@@ -204,9 +204,11 @@ static Reference compileReference(RunCompiler &compiler, int64_t ranks) {
     throw host::Error("--verify of a bundle needs the level-0 program: "
                       "--reference FILE.mlir");
   OwningOpRef<ModuleOp> module = compiler.load(file);
+  DistDistributeOptions unscheduled;
+  if (module)
+    unscheduled.bind = formatBindings(findSizes(*module));
   if (!module || failed(eraseAnnotations(*module, compiler.stages)) ||
-      failed(distribute(*module, {"", "", {}, findSizes(*module)},
-                        compiler.stages)) ||
+      failed(distribute(*module, unscheduled, compiler.stages)) ||
       (compiler.streams && failed(numberStreams(*module, *compiler.streams))))
     throw host::Error("no program to compare with");
   Reference result;
@@ -262,17 +264,23 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
   if (training.train && getLevel(*module) == 3)
     training.checkMade(input);
   std::vector<SizeBinding> sizes = findSizes(*module);
-  ScheduleOptions options = common.getScheduleOptions(sizes);
-  options.overlap.link = linkOption;
+  DistDistributeOptions options = common.getDistributeOptions(sizes);
+  options.link = linkOption;
   options.f64 = compiler.precision == Precision::F64;
   if (training.train)
-    options.addPasses = [](OpPassManager &passes) {
-      training.addPasses(passes);
-    };
+    training.addPasses(
+        options.then.emplace_back(ModuleOp::getOperationName()));
   else
     values.take(findRanges(*module, sizes));
   if (failed(distribute(*module, options, compiler.stages)))
     failToDistribute(compiler.stages);
+  // What is compared in f64 is another program than the one that was asked for.
+  bool isAsked = inF64() || compiler.precision == Precision::Own;
+  if (!common.dumpSpmd.empty() && isAsked &&
+      failed(writeModule(*module, common.dumpSpmd,
+                         relocateWeights(*module, input, common.weights,
+                                         folderOf(common.dumpSpmd)))))
+    throw Diagnosed();
   compiler.noteStreams(*module);
   if (!common.machine.empty())
     predicted = predict(*module, common.machine, linkOption, !trace.empty());
@@ -308,12 +316,13 @@ static host::Program prepareProgram(RunCompiler &compiler, RandomValues &values,
         common.allowUnmatched || common.fuseTransposes ||
         !common.overlap.empty() || !common.halos.empty() ||
         !common.joinHalos.empty() || !common.turns.empty() ||
-        !common.machine.empty())
+        !common.machine.empty() || !common.dumpSpmd.empty())
       throw host::Error(input +
                         " is a bundle, compiled for a schedule and a mesh: "
                         "--schedule, --plan, --allow-unmatched, "
                         "--fuse-transposes, --mesh, --overlap, --halos, "
-                        "--join-halos, --turns and --machine do not apply");
+                        "--join-halos, --turns, --dump-spmd and --machine do "
+                        "not apply");
     if (!common.bind.empty())
       throw host::Error(input + " is a bundle, whose sizes are all known: "
                                 "--bind does not apply");

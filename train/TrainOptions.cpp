@@ -1,7 +1,7 @@
 //===- TrainOptions.cpp - Options of dist-run --train ---------------------===//
 
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "passes/Passes.h"
 #include "passes/train/Optimizer.h"
 #include "train/Train.h"

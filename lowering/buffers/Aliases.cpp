@@ -39,13 +39,13 @@ bool mlir::dist::visitTouchedBuffers(Operation *op,
                                      llvm::function_ref<void(Value)> visit) {
   bool namesAll = true;
   op->walk([&](Operation *inner) {
-    // An allocation makes memory that nothing else lies in, and a fence is
-    // about none.
+    // An allocation makes memory that contains nothing else, and a fence
+    // touches no memory.
     if (isa<ViewLikeOpInterface, memref::AllocOp, FenceOp>(inner))
       return;
     auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
     if (!effects) {
-      // A branch or a loop touches what the ops in it touch.
+      // A branch or a loop touches what its ops touch.
       if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
         return;
       namesAll = false;
@@ -102,7 +102,7 @@ BufferAliases::BufferAliases(func::FuncOp function) {
   spreadOrigins();
 }
 
-/// Whether upstream's analysis knows what the op's results are made from.
+/// Whether upstream's analysis knows the sources of the op's results.
 static bool hasKnownFlow(Operation *op) {
   return isa<bufferization::BufferViewFlowOpInterface, ViewLikeOpInterface,
              RegionBranchOpInterface, CallOpInterface, memref::AllocOp,
@@ -118,7 +118,7 @@ void BufferAliases::followFlow(func::FuncOp function) {
       for (Value other : found->second)
         if (isBuffer(other))
           to.push_back(getIndex(other));
-    // What an op makes that is not known may be any of its operands.
+    // The result of an unknown op may be any of its operands.
     for (Operation *user : buffer.getUsers())
       if (!hasKnownFlow(user))
         for (Value result : user->getResults())
@@ -127,7 +127,7 @@ void BufferAliases::followFlow(func::FuncOp function) {
     llvm::sort(to);
     to.erase(llvm::unique(to), to.end());
   }
-  // What comes from nowhere, or from somewhere that is not known.
+  // The source is unknown or missing.
   std::vector<bool> isReached(buffers.size(), false);
   for (ArrayRef<unsigned> to : handedOnAs)
     for (unsigned index : to)
@@ -137,7 +137,7 @@ void BufferAliases::followFlow(func::FuncOp function) {
         isReached[index] && !flow.mayBeTerminalBuffer(buffer);
 }
 
-/// Allocations, globals and arguments are where buffers lie.
+/// Allocations, globals and arguments are the origins of buffers.
 void BufferAliases::findOrigins(func::FuncOp function) {
   unsigned numArguments = function.getNumArguments();
   unsigned firstResult = numArguments;

@@ -9,7 +9,7 @@ using namespace mlir::bufferization;
 using namespace mlir::dist;
 
 namespace {
-/// Buffers of any layout; results overwrite what was there.
+/// Buffers of any layout; results overwrite the destinations.
 template <typename OpTy>
 struct AttentionModel
     : DstBufferizableOpInterfaceExternalModel<AttentionModel<OpTy>, OpTy> {

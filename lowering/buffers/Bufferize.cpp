@@ -1,13 +1,13 @@
 //===- Bufferize.cpp - Tensors become buffers -----------------------------===//
 //
-// --dist-bufferize: prepares a module for upstream's one-shot bufferization
-// and runs it, with decisions of our own on what is done in place (InPlace.h).
+// --dist-bufferize: prepares a module for upstream's one-shot bufferization and
+// runs it, with our own decisions on what is done in place (InPlace.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"
@@ -79,7 +79,7 @@ static void dropUnreadDestinations(func::FuncOp function) {
       unread.push_back(source);
     }
   });
-  // From the last to the first: each is met after what it was computed for.
+  // From the last to the first: each is visited after its users.
   llvm::SmallPtrSet<Operation *, 8> seen;
   for (Operation *op : llvm::reverse(unread))
     if (seen.insert(op).second && isOpTriviallyDead(op))
@@ -186,16 +186,16 @@ static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init,
         value.getDefiningOp<arith::ConstantOp>() ||
         slices.mayLieInSlice(value) || value.getParentBlock() != op->getBlock())
       continue;
-    // What takes the value's place here is no further use of it.
+    // Replacing the value here is not a further use of it.
     if (users.of(value) == op)
       return input;
   }
   return nullptr;
 }
 
-/// Lets ops write their result over an input that is not needed any more, where
-/// they would get new memory. Whether that holds with all aliases, one-shot
-/// analysis decides.
+/// Lets ops write their result over an input that has no later use, instead of
+/// getting new memory. One-shot analysis decides whether all aliases allow
+/// that.
 static void reuseInputs(func::FuncOp function) {
   SliceTrace slices;
   LastUsers users;
@@ -210,7 +210,7 @@ static void reuseInputs(func::FuncOp function) {
   });
 }
 
-/// Whether `value` is computed for one user only, who may say where.
+/// Whether `value` is computed for one user only, which may choose the memory.
 static bool canChoosePlace(Value value) {
   while (value.hasOneUse()) {
     Operation *op = value.getDefiningOp();
@@ -231,8 +231,8 @@ static Value copy(OpBuilder &builder, Location loc, Value value) {
   return linalg::CopyOp::create(builder, loc, value, empty).getResult(0);
 }
 
-/// The op that makes the tensor which `value` is computed in; null where that
-/// is an argument.
+/// The op that creates the tensor in which `value` is computed; null if that is
+/// an argument.
 static Operation *findOrigin(Value value) {
   Operation *op = value.getDefiningOp();
   while (auto destination =
@@ -261,8 +261,8 @@ static void separateResults(func::ReturnOp terminator, const Updates &updates) {
         canChoosePlace(operand.get()))
       continue;
     Value copied = copy(builder, terminator.getLoc(), operand.get());
-    // Upstream moves the copy's tensor to where it may take the value's place,
-    // and numbers the block's ops anew for each.
+    // Upstream moves the copy's tensor to a position where it may replace the
+    // value, and renumbers the block's ops for each.
     if (Operation *origin = findOrigin(operand.get()))
       findOrigin(copied)->moveBefore(origin);
     operand.set(copied);
@@ -317,7 +317,7 @@ static LogicalResult checkSizes(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
-/// Says of the arguments, of which those from `first` on are made for results,
+/// Marks the arguments, of which those from `first` on were added for results:
 /// which may be written to, and which are the same memory.
 static void markWritable(func::FuncOp function, unsigned first,
                          const Updates &updates) {
@@ -419,8 +419,8 @@ static void reshapeDestinations(func::FuncOp function, const Updates &updates,
   }
 }
 
-/// Adds an argument for each result and materializes the results there. It is
-/// a tensor like all others until one-shot analysis has seen what aliases it.
+/// Adds an argument for each result and materializes the results there. It is a
+/// normal tensor until one-shot analysis has found its aliases.
 static FailureOr<SmallVector<ReshapedResult>>
 passDestinations(func::FuncOp function, const Updates &updates) {
   FailureOr<func::ReturnOp> found = findResults(function);
@@ -473,7 +473,7 @@ static LogicalResult mergePlaces(func::FuncOp function,
   return success();
 }
 
-/// Results lie in the arguments that are for them: nothing is returned any
+/// Results are in the arguments that are for them: nothing is returned any
 /// more.
 static LogicalResult dropResults(func::FuncOp function, const Updates &updates,
                                  ArrayRef<ReshapedResult> results) {
@@ -501,8 +501,7 @@ static LogicalResult analyze(ModuleOp module, InPlaceState &state) {
   return success();
 }
 
-/// Nothing is computed in the place of such a result any more: it is copied
-/// there in the end.
+/// Such a result is not computed in place any more: it is copied in the end.
 static void computeElsewhere(MaterializeInDestinationOp result) {
   auto place = cast<BlockArgument>(result.getDest());
   auto type = cast<RankedTensorType>(place.getType());
@@ -549,9 +548,9 @@ static LogicalResult analyzeApart(ModuleOp module,
   }
 }
 
-/// Decides what is done in place. Where a tensor that was to be computed in a
-/// result's place may still be needed when another is put there, it is computed
-/// elsewhere, and all is decided anew.
+/// Decides what is done in place. If a tensor in a result's memory may still be
+/// needed when another one is written there, it is computed elsewhere, and all
+/// is decided again.
 static LogicalResult
 analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
                    const OneShotBufferizationOptions &options) {

@@ -41,8 +41,8 @@ static void copySlices(ModuleOp module) {
   });
 }
 
-/// Copies new values to the arguments that they are of. Those that lie in an
-/// argument themselves are out of the way before the first is overwritten.
+/// Copies new values to the arguments that they update. Those that are in an
+/// argument themselves are saved before the first is overwritten.
 static void updateArguments(func::ReturnOp terminator, const Updates &updates) {
   auto function = terminator->getParentOfType<func::FuncOp>();
   Location loc = terminator.getLoc();
@@ -66,7 +66,7 @@ static void updateArguments(func::ReturnOp terminator, const Updates &updates) {
     memref::CopyOp::create(builder, loc, from, to);
 }
 
-/// What the function returned it copies to buffers that it is given.
+/// Copies the returned values to the buffers that the function is given.
 static LogicalResult passResults(func::FuncOp function) {
   Updates updates = getUpdates(function);
   FailureOr<func::ReturnOp> found = findResults(function);

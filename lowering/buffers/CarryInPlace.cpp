@@ -1,8 +1,8 @@
 //===- CarryInPlace.cpp - Loops hand on buffers in place ------------------===//
 //
-// --dist-carry-in-place. After bufferization a loop may yield a buffer that
-// it allocated; the next iteration would allocate another. Here what a loop
-// carries gets one buffer beside the loop, and yields become copies into it.
+// --dist-carry-in-place. After bufferization a loop may yield a buffer that it
+// allocated; the next iteration would allocate another. Here each carried value
+// gets one buffer outside of the loop, and yields become copies into it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +95,7 @@ static void carryInPlace(scf::ForOp loop) {
   for (auto [i, buffer] : llvm::zip_equal(moved.set_bits(), buffers)) {
     loop.getResult(i).replaceAllUsesWith(buffer);
     loop.getRegionIterArg(i).replaceAllUsesWith(buffer);
-    // The loop now hands on what it began with; canonicalization drops it.
+    // The loop now yields its initial values; canonicalization drops them.
     yield.setOperand(i, loop.getRegionIterArg(i));
   }
 }

@@ -37,7 +37,7 @@ static std::optional<Multiple> getMultiple(AttentionOp op, unsigned number,
                                            ElementsOf &elements) {
   Value scalar = elements.get(op->getOperand(number), op.getMap(number));
   APFloat factor(op.getScoreType().getFloatSemantics(), 1);
-  // Of narrower numbers a product is rounded before it is multiplied.
+  // Products of narrower numbers are rounded before they are multiplied.
   bool isWide = scalar.getType() == op.getScoreType();
   while (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
     APFloat constant(factor.getSemantics());
@@ -56,7 +56,8 @@ static std::optional<Multiple> getMultiple(AttentionOp op, unsigned number,
   return Multiple{*leaf, factor};
 }
 
-/// tensor * factor, beside what has made the tensor, so that they share a loop.
+/// tensor * factor, beside the op that computes the tensor, so that they share
+/// a loop.
 static Value multiply(AttentionOp op, Value tensor, const APFloat &factor) {
   OpBuilder b(op);
   b.setInsertionPointAfterValue(tensor);
@@ -103,8 +104,7 @@ static void takeInOperands(AttentionOp op) {
   eraseDead(left);
 }
 
-/// Queries and keys of a block of which it is asked whether masks leave
-/// anything.
+/// Queries and keys of the blocks that are tested for masks.
 static constexpr int64_t kBlock = 128;
 
 /// Whether tiles multiply less than the separate ops do. For each score, the
@@ -138,7 +138,7 @@ struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
               op.getScoreType().isF32() &&
               (op.getNumScores() >= minScores || hasFewerProducts(op, masks)));
         });
-    // What an adjoint computes again is of the operands as they were.
+    // An adjoint recomputes from the operands as they were.
     if (!onlyAcrossLoops)
       getOperation()->walk([](AttentionOp op) {
         if (op.getInits().size() < 3)

@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// A value in its alias class: a union-find forest with what is known of the
+  /// A value in its alias class: a union-find forest with the facts about the
   /// class at the roots.
   struct Entry {
     Value value;
@@ -148,8 +148,8 @@ void InPlaceAnalysis::uniteArguments(func::FuncOp function) {
   });
 }
 
-/// Tells the state which places share a class with another one, or with what
-/// may not be written to.
+/// Tells the state which places share a class with another one, or with
+/// read-only memory.
 void InPlaceAnalysis::findShared(func::FuncOp function) {
   DenseSet<unsigned> roots;
   visitPlaces(function, [&](BlockArgument place, BlockArgument) {
@@ -159,7 +159,8 @@ void InPlaceAnalysis::findShared(func::FuncOp function) {
   });
 }
 
-/// What must be in place whatever else is decided, and where subsets come from.
+/// Ops that must be in place whatever else is decided, and the origins of
+/// subsets.
 void InPlaceAnalysis::prepare(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isTensor(operand.get()) || !state.isInPlace(operand))
@@ -216,8 +217,8 @@ void InPlaceAnalysis::uniteEquivalent(Operation *op) {
 // Decisions
 //===----------------------------------------------------------------------===//
 
-/// Whether the op reads, through another operand, what it would overwrite
-/// through this one.
+/// Whether the op reads, through another operand, memory that it would
+/// overwrite through this one.
 bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
   Operation *op = operand.getOwner();
   for (OpOperand &other : op->getOpOperands()) {
@@ -273,8 +274,8 @@ bool InPlaceAnalysis::areDisjoint(Value value, OpOperand &operand) {
   });
 }
 
-/// Whether the member is the destination of an insertion yet to come that
-/// overwrites the subset which `operand` lies in, and is not needed otherwise.
+/// Whether the member is the destination of a later insertion that overwrites
+/// the subset of `operand`, and is not needed otherwise.
 bool InPlaceAnalysis::isOverwrittenLater(unsigned member, OpOperand &operand) {
   Operation *insertion =
       subsets.findInsertion(operand.get(), entries[member].value);
@@ -337,8 +338,8 @@ bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
   return isFree;
 }
 
-/// Whether the op's results may lie in the operand's buffer, given when ops
-/// that must be in place write there.
+/// Whether the op's results may be in the operand's buffer, given the positions
+/// where ops that must be in place write there.
 bool InPlaceAnalysis::mayShare(OpOperand &operand) {
   const Entry &entry = entries[find(operand.get())];
   int64_t firstForced = entry.firstForced, lastRead = entry.lastRead;
@@ -409,7 +410,7 @@ LogicalResult InPlaceAnalysis::visit(Region &region) {
 
 void dist::InPlaceState::findUndefined(func::FuncOp function) {
   function.walk<WalkOrder::PreOrder>([&](BufferizableOpInterface op) {
-    // What comes out of a region counts as written.
+    // Results of a region count as written.
     if (op->getNumRegions() > 0)
       return;
     for (OpResult result : op->getOpResults()) {

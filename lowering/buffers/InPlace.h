@@ -33,9 +33,9 @@ public:
   }
 
   /// Arguments that were added for new values of others (kSameMemoryAttr) and
-  /// that need a copy, since their data, or the old value, may be in the place
-  /// of another one, or in memory that must not be written. If there are any,
-  /// they must be copied and the decisions made again.
+  /// that need a copy. Their data, or the old value, may be in the place of
+  /// another one, or in memory that must not be written. If there are any, they
+  /// must be copied and the decisions made again.
   ArrayRef<BlockArgument> getShared() const { return shared; }
   void addShared(BlockArgument place) { shared.push_back(place); }
 

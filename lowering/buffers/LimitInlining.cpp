@@ -85,8 +85,8 @@ LogicalResult mlir::dist::limitInlining(ModuleOp module) {
     stack.push_back(op);
   };
   enter(entry);
-  // Callees come off the stack before their callers. Of a function that calls
-  // itself there is no size; it is refused later.
+  // Callees come off the stack before their callers. A recursive function has
+  // no size; it is rejected later.
   SmallVector<Operation *> order;
   while (!stack.empty()) {
     Operation *op = stack.back();

@@ -32,13 +32,13 @@ static constexpr double kEpsilons = 2;
 
 namespace {
 
-/// What an op does to be perturbed.
+/// How an op is perturbed.
 enum class Kind {
   None,
   /// Its exact result can be had in a wider type, or the error computed.
   Algebraic,
   Conversion,
-  /// Of a function whose results are never taken for exact.
+  /// For a function whose results are never taken for exact.
   Transcendental
 };
 
@@ -67,8 +67,9 @@ bool isSameIndex(Value a, Value b) {
                     ByComputation::isEqual(first, second));
 }
 
-/// Whether `op` adds to, or multiplies, what it then replaces in memory: a step
-/// of a reduction, whose steps other programs do in another order.
+/// Whether `op` adds to, or multiplies, a value that it then replaces in
+/// memory: a step of a reduction, whose steps other programs do in another
+/// order.
 bool isAccumulation(Operation *op) {
   if (!isa<arith::AddFOp, arith::MulFOp>(op))
     return false;
@@ -253,7 +254,7 @@ Value Perturber::isExactByChance(Operation *op, Value result) {
   return found;
 }
 
-/// Of a step of a sum the operand of the larger magnitude, in the type of
+/// For a step of a sum, the operand of the larger magnitude, in the type of
 /// `result`; null for other ops.
 Value Perturber::findCancelled(Operation *op, Value result) {
   if (!isa<arith::AddFOp>(op) || !isAccumulation(op))
@@ -267,9 +268,10 @@ Value Perturber::findCancelled(Operation *op, Value result) {
   return arith::SelectOp::create(b, isLarger, x, y);
 }
 
-/// Whether most digits of a sum cancel, so that what it was before had no place
-/// for terms that in another order come between: 2^25 - 2^25 + 1. Whole numbers
-/// that the type holds all have a place, as counts that go up and down.
+/// Whether most digits of a sum cancel, so that the earlier value could not
+/// represent terms that come between in another order: 2^25 - 2^25 + 1. Whole
+/// numbers that the type can represent, such as counts that go up and down, do
+/// not have this problem.
 Value Perturber::isCancelled(Operation *op, Value large, Value result) {
   auto type = cast<FloatType>(op->getResult(0).getType()),
        wide = cast<FloatType>(result.getType());
@@ -326,7 +328,7 @@ Value Perturber::move(Operation *op, Value value, Value number, unsigned site) {
   auto wide = cast<FloatType>(value.getType());
   Value factor = makeFactor(number, site, wide, type);
   Value moved = arith::MulFOp::create(b, value, factor);
-  // Of a sum that cancels, its terms.
+  // For a sum that cancels, its terms.
   if (Value large = findCancelled(op, value)) {
     Value part = arith::SubFOp::create(b, factor, constant(wide, 1));
     moved = arith::SelectOp::create(

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/LiveRanges.h"
 #include "lowering/buffers/MemoryPlan.h"
 #include "lowering/buffers/Passes.h"

@@ -1,7 +1,7 @@
 //===- RuntimeChecks.cpp - Checks of a program's data ---------------------===//
 
 #include "lowering/buffers/RuntimeChecks.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -25,7 +25,7 @@ TensorUses::TensorUses(func::FuncOp function, AnalysisState &state)
   numberNested(function, numberNested);
 }
 
-/// A loop that does nothing hands on what it began with.
+/// A loop that does nothing yields its initial values.
 static bool mayDoNothing(LoopLikeOpInterface loop) {
   auto lower = loop.getLoopLowerBounds(), upper = loop.getLoopUpperBounds();
   if (!lower || !upper)

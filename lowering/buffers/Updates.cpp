@@ -2,7 +2,7 @@
 
 #include "lowering/buffers/Updates.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/BitVector.h"

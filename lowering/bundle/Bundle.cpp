@@ -20,7 +20,7 @@ using namespace mlir::dist;
 // The runtime's namespace, of its host side.
 namespace host = ::dist;
 
-/// The program says itself what its manifest says.
+/// The program itself contains the text of its manifest.
 static void embedManifest(ModuleOp module, const host::Manifest &manifest) {
   std::string text = manifest.agreement();
   text.push_back('\0');

@@ -2,8 +2,8 @@
 
 #include "lowering/bundle/ModuleManifest.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/buffers/Updates.h"
 #include "lowering/rt/Rt.h"
@@ -63,7 +63,7 @@ describeDims(Operation *op, const host::Mesh &mesh, ArrayRef<int64_t> shape,
         known *= std::max<int64_t>(sub.getSize(), 1);
         subDims.push_back({sub.getSize(), std::move(*axes)});
       }
-    // Size 0 stands for what the others leave.
+    // Size 0 stands for the rest.
     for (host::SubDim &subDim : subDims)
       if (subDim.size == 0)
         subDim.size = size / known;
@@ -134,7 +134,7 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
   return desc;
 }
 
-/// What an argument is of, one after the other.
+/// The parts of an argument, one after the other.
 static LogicalResult describePieces(func::FuncOp function,
                                     const host::Mesh &mesh, Type whole,
                                     DictionaryAttr joined,
@@ -229,8 +229,8 @@ static LogicalResult describeTensors(func::FuncOp function,
   return success();
 }
 
-/// What draws from streams of devices' own, which partitioning has left on the
-/// mesh.
+/// Operators that draw from devices' own streams, which partitioning has noted
+/// on the mesh.
 static LogicalResult describeStreams(MeshOp mesh, host::Manifest &manifest) {
   auto streams = mesh->getAttrOfType<ArrayAttr>(kRandomStreamsAttr);
   if (!streams)
@@ -392,7 +392,7 @@ LogicalResult mlir::dist::describeConstants(ModuleOp module,
     desc.name = name;
     manifest.arguments.push_back(std::move(desc));
   }
-  // By falling size of the elements, all lie aligned.
+  // In order of decreasing element size, all are aligned.
   llvm::stable_sort(tensors, [](const auto &a, const auto &b) {
     return host::dtypeBytes(a.second.dtype) > host::dtypeBytes(b.second.dtype);
   });

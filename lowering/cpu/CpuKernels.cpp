@@ -62,9 +62,9 @@ namespace {
 
 struct CpuKernels : KernelTarget {
   GroupLimits groupLimits() const override {
-    // A cell should stay in the second-level cache, beside what is read and
-    // written. Kernels are compiled as a whole: beyond so many members they
-    // gain nothing.
+    // A cell should stay in the second-level cache, together with the data that
+    // is read and written. Kernels are compiled as a whole: beyond so many
+    // members they gain nothing.
     return {/*maxCellBytes=*/machine.l2Bytes / 4, /*maxMembers=*/48,
             /*keepsRowsInside=*/true};
   }
@@ -97,7 +97,8 @@ private:
 struct ExpandAttention
     : dist::impl::DistCpuExpandAttentionBase<ExpandAttention> {
   void runOnOperation() override {
-    // The scores of a tile, beside what its products read and write.
+    // The scores of a tile, together with the data that its products read and
+    // write.
     Machine machine;
     int64_t scores = machine.l2Bytes / 2 / sizeof(float);
     AttentionTiles tiles;

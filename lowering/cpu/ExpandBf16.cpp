@@ -75,8 +75,8 @@ struct ExpandBf16 : dist::impl::DistCpuExpandBf16Base<ExpandBf16> {
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(emulation))))
       return signalPassFailure();
-    // The emulation marks its conversions as ones that may be left out in pairs;
-    // but bf16 is what each op is to be rounded to.
+    // The emulation marks its conversions as ones that may be left out in
+    // pairs. But each op must be rounded to bf16.
     getOperation()->walk([](Operation *op) {
       if (isa<arith::ExtFOp, arith::TruncFOp>(op))
         cast<arith::ArithFastMathInterface>(op)->setAttr(

@@ -48,7 +48,7 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
     constexpr double rounding = 0x1.8p23, largest = 127;
     Value x = op.getOperand();
     Value shifted = fma(x, number(M_LOG2E), number(rounding));
-    // 2^128 is no number: what is nearly as large takes a larger r.
+    // 2^128 is infinite: numbers near it take a larger r.
     Value isBelow = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, shifted,
                                           number(rounding + largest));
     shifted = arith::SelectOp::create(b, isBelow, shifted,

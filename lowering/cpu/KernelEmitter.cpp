@@ -37,7 +37,8 @@ public:
 
   void emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
                  llvm::function_ref<void()> inside);
-  /// The run; `fill` is what it accumulates on, if that is not in memory yet.
+  /// The run; `fill` is the fill that it accumulates on, if that is not in
+  /// memory yet.
   void emitRun(const Run &run, const Member *fill = nullptr);
 
 private:
@@ -65,7 +66,7 @@ private:
 
 } // namespace
 
-/// What LLVM is to do with a loop.
+/// LLVM's options for a loop.
 static LLVM::LoopAnnotationAttr
 getAnnotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
               LLVM::LoopInterleaveAttr interleave, LLVM::LoopUnrollAttr unroll,
@@ -170,8 +171,8 @@ static int64_t getTurnsApart(int64_t turns, int64_t inside) {
   return std::max<int64_t>(1, apart / inside);
 }
 
-/// `count` turns from `first` on. One sum of many terms loses the small ones
-/// against what is there already: sums of few are added up, then sums of few of
+/// `count` iterations from `first` on. One sum of many terms loses small terms
+/// against the sum so far. So sums of few terms are added, then sums of few of
 /// these.
 void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
                             int64_t count, MutableArrayRef<Value> carried) {
@@ -228,7 +229,7 @@ void LoopEmitter::emitPart(const Run &run, size_t loop, int64_t start,
   inside();
 }
 
-/// Squares, and what is left beside and below them.
+/// Squares, and the rest beside and below them.
 void LoopEmitter::emitTransposition(const Run &run, const Transposition &copy) {
   SmallVector<Loop> around;
   for (auto [position, loop] : llvm::enumerate(run.loops))
@@ -263,8 +264,8 @@ getDigits(const Member &member, const Access &access) {
   return digits;
 }
 
-/// Whether a run does nothing but fill what the next one accumulates on, each
-/// element in one turn of its outer loops: then the accumulators start with the
+/// Whether a run only fills the accumulators of the next one, each element in
+/// one iteration of its outer loops. Then the accumulators start with the
 /// number itself.
 static const Member *findFill(const KernelGroup &group, const Run &before,
                               const Run &run) {

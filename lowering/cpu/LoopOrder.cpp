@@ -48,8 +48,8 @@ void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
   Loop innermost = loops[best];
   loops.erase(loops.begin() + best);
   putReductionsInside();
-  // A few turns of sums are unrolled, so that the loop around them is walked
-  // over in vectors, and what they accumulate stays in registers.
+  // A few iterations of sums are unrolled, so that the loop around them is
+  // vectorized, and accumulators stay in registers.
   auto firstSum = llvm::find_if(loops, reduces);
   int64_t turns = 1;
   for (const Loop &loop : llvm::make_range(firstSum, loops.end()))

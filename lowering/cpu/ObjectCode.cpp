@@ -109,8 +109,8 @@ static void sinkAddresses(llvm::Function &function) {
   }
 }
 
-/// Blocks of the function that take many calls out of the middle of one; they
-/// end in a jump to what follows.
+/// Blocks of the function that split a long run of calls; they end in a jump to
+/// the rest.
 static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
   SmallVector<llvm::BasicBlock *> parts;
   for (llvm::BasicBlock &block : llvm::make_early_inc_range(function)) {
@@ -120,7 +120,7 @@ static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
       if (isa<llvm::CallBase>(instruction) &&
           ++calls % mlir::dist::kCallsApart == 0)
         starts.push_back(instruction.getNextNode());
-    // From the end: what follows moves.
+    // From the end, since the rest moves.
     for (auto [index, start] : llvm::enumerate(llvm::reverse(starts))) {
       llvm::BasicBlock *part = block.splitBasicBlock(start->getIterator());
       if (index > 0)
@@ -130,8 +130,7 @@ static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
   return parts;
 }
 
-/// Makes the blocks a function of their own and returns it; null where they
-/// cannot be one.
+/// Moves the blocks to a function and returns it; null if that is impossible.
 static llvm::Function *extract(ArrayRef<llvm::BasicBlock *> blocks,
                                const llvm::CodeExtractorAnalysisCache &cache,
                                llvm::DominatorTree *dominance = nullptr) {
@@ -144,8 +143,8 @@ static llvm::Function *extract(ArrayRef<llvm::BasicBlock *> blocks,
   return made;
 }
 
-/// Makes the outermost loops of a long function functions, and the loops in
-/// them where they are long. `isLoop`: the function is a loop itself.
+/// Makes the outermost loops of a long function functions, and their inner
+/// loops if they are long. `isLoop`: the function is a loop itself.
 static void extractLoops(llvm::Function &function, bool isLoop = false) {
   if (function.size() <= mlir::dist::kBlocksTogether)
     return;
@@ -209,7 +208,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   tuning.SLPVectorization = level > 1;
   tuning.LoopInterleaving = level > 1;
   llvm::PassBuilder builder(&machine, tuning);
-  // glibc's vector variants of what has no polynomial here (link() names them).
+  // glibc's vector variants of functions without a polynomial here (link()
+  // names them).
   if (machine.getTargetTriple().isOSLinux() &&
       machine.getTargetTriple().isX86())
     functions.registerPass([&] {
@@ -240,7 +240,7 @@ static LogicalResult emitCode(ModuleOp source, llvm::Module &module,
   return success();
 }
 
-/// Writes a file with what `write` puts out.
+/// Writes a file with the output of `write`.
 static LogicalResult
 writeOrReport(ModuleOp source, StringRef path,
               function_ref<LogicalResult(llvm::raw_pwrite_stream &)> write) {

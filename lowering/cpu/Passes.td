@@ -13,10 +13,10 @@ def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::fu
   let summary = "Convolutions become calls of the runtime";
   let description = [{
     Needs tensors. A linalg op whose body and indexing maps are those of a
-    convolution becomes `rt.convolve`. The call also
-    does what surrounds it: zeros padded around the image, a zero fill of the
-    result, and a bias. It can also add to a tensor that has no other use. Bounds of the result (`arith.maximumf` and
-    `arith.minimumf` with constants) become part of the call, too, unless the
+    convolution becomes `rt.convolve`. The call also does what surrounds it: zeros
+    padded around the image, a zero fill of the result, and a bias. It can also
+    add to a tensor that has no other use. Bounds of the result (`arith.maximumf`
+    and `arith.minimumf` with constants) become part of the call, too, unless the
     result is added to its destination. Types that the runtime does not support
     stay loops.
     ```mlir

@@ -76,7 +76,7 @@ struct ConvertToF64 : dist::impl::DistConvertToF64Base<ConvertToF64> {
           return std::pair<Attribute, WalkResult>(widen(getDenseElements(attr)),
                                                   WalkResult::skip());
         });
-    // What looks into the bits has no meaning in another width.
+    // Ops that look at the bits have no meaning in another width.
     WalkResult walked = module.walk([&](Operation *op) {
       bool casts = isa<arith::BitcastOp>(op) &&
                    (isNarrow(getElementTypeOrSelf(op->getResult(0))) ||

@@ -1,7 +1,7 @@
 //===- Decompose.cpp - Tensor ops to linalg generics ----------------------===//
 //
-// --dist-decompose-ops: what later passes see is generics, contractions, slices
-// and reshapes only.
+// --dist-decompose-ops: later passes see only generics, contractions, slices
+// and reshapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,9 +41,9 @@ using namespace mlir::dist;
 //===----------------------------------------------------------------------===//
 // Ops that write a part of a result
 //===----------------------------------------------------------------------===//
-// The rest is what the destination held. Bufferization and all that follows
-// take a destination that no body reads for memory that is written over; here
-// that becomes true.
+// The rest is the old contents of the destination. Bufferization and all later
+// passes assume that a destination that no body reads is overwritten
+// completely; here that becomes true.
 
 namespace {
 
@@ -61,7 +61,7 @@ struct FoldEmptyNest : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 };
 
-/// Of one dimension, where a nest writes: each place of a slice, once.
+/// For one dimension, where a nest writes: each position of a slice, once.
 struct Written {
   int64_t offset, size, stride;
   /// The place in the slice.
@@ -116,7 +116,7 @@ static std::optional<Written> findWritten(AffineExpr expr,
   return written;
 }
 
-/// Where a nest writes a tensor through `map`; nothing where it is not known.
+/// Where a nest writes a tensor through `map`; empty if it is unknown.
 static std::optional<SmallVector<Written>>
 findWritten(AffineMap map, ArrayRef<int64_t> loops) {
   llvm::SmallBitVector used(loops.size());
@@ -191,7 +191,8 @@ static bool writesAll(AffineMap map, ArrayRef<int64_t> loops,
 
 namespace {
 
-/// What is written of a destination that is not read becomes a slice of it.
+/// Writes to a part of a destination that is not read become writes to a slice
+/// of it.
 struct WriteThroughSlices : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
@@ -261,7 +262,7 @@ WriteThroughSlices::matchAndRewrite(linalg::GenericOp op,
   return success();
 }
 
-/// An error at what writes a part of a result that is no slice of it.
+/// An error at ops that write a part of a result that is no slice of it.
 static LogicalResult checkWholeResults(Operation *root) {
   WalkResult result = root->walk([](linalg::LinalgOp op) {
     SmallVector<int64_t> loops = op.getStaticLoopRanges();
@@ -335,7 +336,7 @@ struct Generalize : OpInterfaceRewritePattern<linalg::LinalgOp> {
                                 PatternRewriter &rewriter) const override {
     if (isa<linalg::FillOp>(op) || succeeded(matchContraction(op)))
       return failure();
-    // For the traces of what becomes of it.
+    // For traces of its later forms.
     Attribute scope = op->getAttr(kScopeAttr);
     FailureOr<linalg::GenericOp> generic =
         linalg::generalizeNamedOp(rewriter, op);
@@ -435,9 +436,9 @@ struct SwitchToBranches : OpRewritePattern<scf::IndexSwitchOp> {
   }
 };
 
-/// Whether selects, all that read the shift `op`, drop its result where the
-/// amount is all bits and more: `amount < width ? x << amount : 0`. Nobody
-/// looks at what has no result then.
+/// Whether all readers of the shift `op` are selects that drop its result if
+/// the amount is all bits and more: `amount < width ? x << amount : 0`. Then
+/// nobody reads the undefined result.
 bool isChosenWhereDefined(Operation *op) {
   Value shifted = op->getResult(0), amount = op->getOperand(1);
   Type element = getElementTypeOrSelf(shifted.getType());
@@ -475,7 +476,7 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     });
     if (calls.wasInterrupted())
       return signalPassFailure();
-    // Only what is made here says that it has been checked.
+    // Only ops that are created here are marked as checked.
     getOperation().walk([&](Operation *op) {
       op->removeDiscardableAttr(kGuardedAttr);
       if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op) &&

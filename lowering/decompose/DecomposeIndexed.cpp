@@ -2,8 +2,8 @@
 
 #include "lowering/decompose/DecomposeIndexed.h"
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,8 +111,8 @@ static std::optional<SmallVector<int64_t>> findTranspose(Value value) {
 namespace {
 
 /// tensor.gather: first the indices are checked against the source's extents,
-/// then a generic extracts elements. It walks over a transposed result as that
-/// lies in memory.
+/// then a generic extracts elements. It iterates over a transposed result in
+/// memory order.
 struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -1,11 +1,11 @@
 //===- GuardOps.cpp - What has no result ends the run with a message ------===//
 //
 // --dist-guard-ops: integer divisions, shifts, and elements at computed
-// indices, each with a check where it is not proved that it has a result.
+// indices, each with a check unless it is proved to have a result.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/Passes.h"
@@ -295,7 +295,7 @@ private:
     }
   }
 
-  /// A slice at a computed place lies within the tensor.
+  /// A slice at a computed position is within the tensor.
   void guardOffsets(OffsetSizeAndStrideOpInterface slice,
                     MutableOperandRange offsets, RankedTensorType type) {
     unsigned next = 0;

@@ -83,11 +83,11 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
       this slice. So in later passes an op writes all of a destination that it
       does not read.
 
-    Two kinds of attention stay, since later passes would not recognize their parts.
-    One is an adjoint with at least `min-scores` scores of f32. The other is an
-    attention that keeps two numbers of each row for such an adjoint. But attention whose
-    body may fail, as by a division by zero, is decomposed: the checks are made on
-    its parts.
+    Two kinds of attention stay, since later passes would not recognize their
+    parts. One is an adjoint with at least `min-scores` scores of f32. The other
+    is an attention that keeps two numbers of each row for such an adjoint. But
+    attention whose body may fail, as by a division by zero, is decomposed: the
+    checks are made on its parts.
   }];
   let options = [
     Option<"minScores", "min-scores", "int64_t", "std::numeric_limits<int64_t>::max()",

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/decompose/Passes.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,7 +29,7 @@ using namespace mlir::dist;
 
 namespace {
 
-/// What is added up over one loop: elements of an image, by constant weights.
+/// A sum over one loop: elements of an image, times constant weights.
 struct WeightedSum {
   linalg::GenericOp op;
   arith::AddFOp add = {};
@@ -386,7 +386,7 @@ Value Writer::collapse(Value value, ArrayRef<ReassociationIndices> groups) {
   return tensor::CollapseShapeOp::create(b, loc, value, groups);
 }
 
-/// A constant placed as the weights, without what is summed over.
+/// A constant that is placed like the weights, without the summed dimensions.
 Value Writer::makeTable(ArrayRef<Attribute> elements, Type element) {
   SmallVector<int64_t> shape(sum.data.getType().getShape());
   shape.erase(shape.begin() + sum.weightsDim);
@@ -435,7 +435,7 @@ Value Writer::addUp(OpBuilder &inner, Location at, Value image,
       coordinates.push_back(linalg::IndexOp::create(inner, at, numbers[loop]));
       continue;
     }
-    // What is padding of a device's part may be any number.
+    // Padding of a device's part may be any number.
     int64_t size = cast<RankedTensorType>(image.getType()).getDimSize(dim);
     Value last = arith::ConstantIndexOp::create(inner, at, size - 1);
     position =

@@ -108,8 +108,8 @@ private:
 };
 } // namespace
 
-/// Whether floats of 32 bits or less are added to elements that lie beside each
-/// other, in whatever order.
+/// Whether floats of 32 bits or less are added to contiguous elements, in any
+/// order.
 bool Splitter::isSumOverRows() {
   if (op.getNumDpsInits() != 1 || op.getNumResults() != 1 ||
       op.getNumReductionLoops() == 0 || op.getNumParallelLoops() == 0 ||
@@ -133,8 +133,8 @@ bool Splitter::isSumOverRows() {
   if (!isSum(op.getBody()->getTerminator()->getOperand(0),
              op.getRegionOutputArgs().front()))
     return false;
-  // What has all terms of all sums, one row after the other. (Of a product of
-  // matrices no operand has.)
+  // The operand that has all terms of all sums, one row after the other. (A
+  // product of matrices has no such operand.)
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!map.isPermutation())
@@ -241,8 +241,8 @@ Value Splitter::cutOperand(OpOperand *input, const Parts &parts,
       groups);
 }
 
-/// The op with other operands and loops; `number` makes what the number of one
-/// of its loops is there.
+/// The op with other operands and loops; `number` gives the index of one of its
+/// loops.
 Value Splitter::cloneOp(Type type, ValueRange inputs, Value init,
                         ArrayRef<AffineMap> maps,
                         ArrayRef<utils::IteratorType> kinds,
@@ -312,7 +312,7 @@ Value Splitter::addParts(const Parts &parts) {
       });
 }
 
-/// What the sum begins with, and the turns that are no whole part.
+/// The initial value of the sum, and the iterations that are no whole part.
 Value Splitter::addRest(const Parts &parts) {
   Value init = op.getDpsInits().front();
   int64_t rest = parts.cut ? sizes[*parts.cut] % parts.turns : 0;

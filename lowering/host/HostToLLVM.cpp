@@ -1,7 +1,7 @@
 //===- HostToLLVM.cpp - The host's half of a program in LLVM's dialect ----===//
 
 #include "lowering/host/HostToLLVM.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/ConvertRtToLLVM.h"
 #include "lowering/rt/Rt.h"
@@ -125,8 +125,8 @@ static void dropDistAttrs(ModuleOp module) {
   }
 }
 
-/// Calls of libm for what upstream's expansion into other functions loses all
-/// digits of: expm1 of small numbers as exp(x) - 1.
+/// Calls of libm for functions for which upstream's expansion loses all digits:
+/// expm1 of small numbers as exp(x) - 1.
 static LogicalResult callAccurateFunctions(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateMathToLibmConversionPatterns(patterns);
@@ -291,7 +291,7 @@ LogicalResult mlir::dist::makeEntryPoint(ModuleOp module,
           program, StringAttr::get(module.getContext(), "dist_main"), module)))
     return failure();
   program.setSymName("dist_main");
-  // Descriptors fold away: what is left uses the bare addresses.
+  // Descriptors fold away: the rest uses the bare addresses.
   (void)applyPatternsGreedily(program, FrozenRewritePatternSet());
   readTables(program, getResultNumbers(module));
   for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {

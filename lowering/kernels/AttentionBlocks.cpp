@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The places in groups that conditions of the body are computed of; none where
-/// there are more of them than tables should have.
+/// The indices in groups that conditions of the body depend on; empty if there
+/// are more of them than tables should have.
 void AttentionBlocks::findCoordinates() {
   llvm::SetVector<Value> values;
   values.insert_range(getConditions(op));
@@ -155,7 +155,7 @@ void AttentionBlocks::addRow(ArrayRef<Run> runs) {
     low =
         ofRow.back().start + ofRow.back().count * kinds[ofRow.back().kind].keys;
   }
-  // Of nothing there is no mean.
+  // Nothing has no mean.
   if (runs.empty())
     ofRow = llvm::to_vector(ArrayRef(tiles).take_front(numAll));
   else

@@ -1,7 +1,7 @@
 //===- BodyEmitter.cpp - The body of a kernel's loops ---------------------===//
 
 #include "lowering/kernels/BodyEmitter.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

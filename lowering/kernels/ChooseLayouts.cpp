@@ -58,8 +58,8 @@ static Order orderOf(MemRefType type) {
   return order;
 }
 
-/// The type of a view if that of what it looks at changes; null if the view
-/// cannot be made then.
+/// The type of a view if that of its source changes; null if the view cannot be
+/// created then.
 static MemRefType retype(Operation *view, MemRefType source) {
   auto type = cast<MemRefType>(view->getResult(0).getType());
   if (auto part = dyn_cast<memref::SubViewOp>(view))
@@ -100,7 +100,7 @@ static bool canRetype(Value value, MemRefType type,
   return true;
 }
 
-/// The order of what `view` looks at, if that of the view is `order`.
+/// The order of the source of `view`, if that of the view is `order`.
 static std::optional<Order> orderOfSource(Operation *view, Order order) {
   SmallVector<ReassociationIndices> parts;
   auto source = cast<MemRefType>(view->getOperand(0).getType());
@@ -148,7 +148,7 @@ private:
   };
   SmallVector<Wish, 0> pending;
   llvm::MapVector<Value, Order> orders; // of allocations
-  /// Allocations that could not be changed to what was wished.
+  /// Allocations that could not be changed as wanted.
   DenseSet<Value> refused;
 };
 
@@ -182,7 +182,7 @@ void LayoutChoice::want(Value value, Order order) {
     pending.push_back({view, orderOf(type)});
 }
 
-/// What walks over `value` together with other buffers would have those in the
+/// Ops that access `value` together with other buffers should have these in the
 /// same order.
 void LayoutChoice::spread(Value value, ArrayRef<int64_t> order) {
   for (Operation *user : value.getUsers()) {

@@ -37,8 +37,8 @@ private:
   void dropWeights(Range queries, Range keys, bool isPlain, View weights);
   void writeResults(Range queries);
 
-  /// What x is compared with in exponents: 0 while nothing is seen, for which
-  /// exp(-inf - (-inf)) would be no number.
+  /// The number that is subtracted from x in exponents: 0 while nothing has
+  /// been seen, since exp(-inf - (-inf)) would be NaN.
   Value pivot(Value largest) {
     Value none = compare(arith::CmpFPredicate::OEQ, largest,
                          constant(-std::numeric_limits<double>::infinity()));
@@ -53,8 +53,8 @@ private:
   /// Where tiles may be skipped: whether scores and values are as small as that
   /// takes them to be.
   Value isSmall;
-  /// Of one tile: scores, weights as narrow as values if these are multiplied
-  /// so, and of each query m, l and a.
+  /// For one tile: scores, weights in the type of the product, and for each
+  /// query m, l and a.
   Value scores, narrow, largest, sums, means;
 };
 
@@ -71,7 +71,7 @@ static Value withoutZero(Value x) {
   return matchPattern(sum.getLhs(), m_AnyZeroFloat()) ? sum.getRhs() : x;
 }
 
-/// x of a tile, in place of its scores.
+/// x of a tile, replacing its scores.
 void Expansion::writeX(Range queries, Range keys, bool isPlain, View x) {
   writeScores(queries, keys, x);
   Block &body = op.getBody().front();
@@ -119,7 +119,7 @@ void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
   generic({x}, m, {i, j}, [&](ValueRange v) -> Value {
     return arith::MaximumFOp::create(b, v[0], v[1], arith::FastMathFlags::nsz);
   });
-  // Of all rows before any is read again: in one loop each row would wait for
+  // For all rows before any is read again: in one loop each row would wait for
   // its own largest x.
   FenceOp::create(b);
   generic({m}, scale, {i}, [&](ValueRange v) -> Value {

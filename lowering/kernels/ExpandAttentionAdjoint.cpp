@@ -1,9 +1,9 @@
 //===- ExpandAttentionAdjoint.cpp - Attention's adjoint in tiles ----------===//
 //
-// Scores and weights of a tile are computed again, of the largest x and the sum
-// that forward kept of each query (Dao et al., "FlashAttention", 2022,
-// algorithm 4). What a tile adds to the three cotangents and to totals is added
-// to the results.
+// Scores and weights of a tile are recomputed, from the largest x and the sum
+// that forward kept for each query (Dao et al., "FlashAttention", 2022,
+// algorithm 4). A tile's contributions to the three cotangents and to totals
+// are added to the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,13 +43,12 @@ private:
 
   AttentionAdjointOp op;
   bool skips;
-  /// Where tiles may be skipped: whether what is skipped would be 0.
+  /// If tiles may be skipped: whether the skipped weights would be 0.
   Value isSmall;
   /// For one tile: weights, cotangents of scores, and each query's sum of
   /// cotangents times results.
   Value weights, cotangents, sums;
-  /// The first two as narrow as what they are multiplied by, if that is
-  /// multiplied so.
+  /// The first two in the type of their product.
   Value narrowWeights, narrowCotangents;
   /// Terms of totals that are not the cotangents of scores themselves.
   SmallVector<std::pair<Value, Value>> terms;

@@ -90,7 +90,7 @@ private:
   KernelTable &table;
   KernelGroup group;
   Operation *last = nullptr; // op at whose place the group is computed
-  /// Fills that wait for what accumulates on them.
+  /// Fills that wait for the op that accumulates on them.
   SmallVector<LoopNest, 0> fills;
 };
 
@@ -175,7 +175,7 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
         memref::ExtractStridedMetadataOp::create(builder, loc, view)
             .getOffset());
   target.emitCall(builder, loc, kernel->function, operands);
-  // Several modules may have a part of it; what is done last says which.
+  // Several modules may have a part of it; the last op decides.
   for (Operation *op : llvm::reverse(ops))
     if (Attribute scope = op->getAttr(kScopeAttr)) {
       at->getPrevNode()->setAttr(kScopeAttr, scope);
@@ -187,7 +187,7 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
   return success();
 }
 
-/// What a fill writes.
+/// The buffer that a fill writes.
 static const FlatBuffer &getFilled(const LoopNest &fill) {
   return fill.accesses.front().buffer;
 }
@@ -234,7 +234,7 @@ LogicalResult BlockScheduler::add(LoopNest nest) {
   if (failed(flush()))
     return failure();
   if (!join(group, unit, limits)) {
-    // The fills on their own, where they stand.
+    // The fills on their own, in place.
     fills.append(unit.begin(), std::prev(unit.end()));
     LoopNest alone = unit.back();
     if (failed(flushFills([&](const LoopNest &fill) {
@@ -262,7 +262,7 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       // need not access the other.
       FlatBuffer filled = getFilled(*nest);
       if (group.mayTouch(filled)) {
-        // Another part of what the group computes.
+        // Another part of the buffers that the group computes.
         bool isFirst = llvm::none_of(fills, [&](const LoopNest &fill) {
           return mayAlias(getFilled(fill), filled);
         });

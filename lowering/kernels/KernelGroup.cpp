@@ -167,7 +167,7 @@ bool mlir::dist::join(KernelGroup &group, const Unit &unit,
     if (!add(trial, unit.back()))
       return false;
   }
-  // The fills go before what accumulates on them.
+  // The fills go before the ops that accumulate on them.
   for (const LoopNest &fill : llvm::drop_end(unit)) {
     if (!add(trial, fill))
       return false;

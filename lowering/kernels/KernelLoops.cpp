@@ -15,8 +15,9 @@ static bool needsLoopIndices(const LoopNest &nest) {
   return linalgOp && linalgOp.hasIndexSemantics();
 }
 
-/// A fill of one element per iteration of the shared loops would come between
-/// nests that could share their inner loops: it goes first where it may.
+/// A fill of one element per iteration of the shared loops would separate nests
+/// that could share their inner loops: it is moved to the front if that is
+/// legal.
 void mlir::dist::hoistFills(KernelGroup &group) {
   for (size_t index = 0; index < group.members.size(); ++index) {
     const Member &member = group.members[index];
@@ -50,7 +51,8 @@ static bool isOuter(const Member &member, const Access &access, unsigned dim) {
          llvm::is_contained(member.shared, int(dim));
 }
 
-/// Fails if anything but the group's loops says what is used of the buffer.
+/// Fails if anything but the group's loops determines the used part of the
+/// buffer.
 static LogicalResult findUses(KernelGroup &group, Value root,
                               ScratchUses &uses) {
   for (Member &member : group.members) {
@@ -126,8 +128,8 @@ static FailureOr<int64_t> findCell(ScratchUses &uses) {
   return cell;
 }
 
-/// A buffer that is used within one iteration of the shared loops only needs
-/// room for what one iteration touches.
+/// A buffer that is used only within one iteration of the shared loops needs
+/// only room for that iteration.
 DenseMap<Value, int64_t> mlir::dist::shrinkScratch(KernelGroup &group,
                                                    SmallVector<Value> &scratch,
                                                    int64_t maxBytes) {

@@ -85,7 +85,7 @@ LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {
                           accesses[0].strides[loop], accesses[1].strides[loop],
                           accesses[2].strides[loop]));
   }
-  // Where the fill is also what is multiplied, it must be done before.
+  // If the fill is also a factor, it must be done before.
   if (fill && (aliases.mayAlias(c, a) || aliases.mayAlias(c, b)))
     fill = {};
   OpBuilder builder(op);

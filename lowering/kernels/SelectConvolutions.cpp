@@ -210,7 +210,7 @@ static OpOperand *matchSum(Value value, linalg::GenericOp &sum) {
   return adds ? other : nullptr;
 }
 
-/// The result of `call` as what reads it sees it: groups and features in one.
+/// The result of `call` in the form of its readers: groups and features in one.
 static Value throughMerge(rt::ConvolveOp call, int64_t &features) {
   Value result = call.getResult();
   ArrayRef<int64_t> group = call.getGroup(), feature = call.getFeature();
@@ -261,7 +261,7 @@ static bool isBias(linalg::GenericOp sum, OpOperand *other, int64_t features,
 
 /// Moves `call` to `place`, where the values that it is given are known.
 static void moveDown(rt::ConvolveOp call, Value seen, Operation *place) {
-  // Its destination is its own: an empty tensor, or what only it adds to.
+  // Its destination is its own: an empty tensor, or one that only it adds to.
   call->moveBefore(place);
   if (Operation *merge = seen.getDefiningOp(); merge != call)
     merge->moveBefore(place);
@@ -296,7 +296,7 @@ static bool isLastUser(Operation *user, Value value) {
   });
 }
 
-/// A sum with what nobody needs any more is computed in its place.
+/// A sum with a tensor without other uses is computed in place.
 static bool fuseSum(rt::ConvolveOp call) {
   linalg::GenericOp sum;
   Value result = call.getResult();

@@ -89,8 +89,7 @@ static bool ignores(Operation *combiner, Attribute pad) {
   return isa<arith::AddIOp>(combiner) && cast<IntegerAttr>(pad).getValue() == 0;
 }
 
-/// Whether the body does nothing but combine the element of `image` with what
-/// there is.
+/// Whether the body only combines the element of `image` with the accumulator.
 static bool combinesOnly(linalg::GenericOp op, OpOperand *image,
                          Attribute pad) {
   Block &body = *op.getBlock();
@@ -219,7 +218,7 @@ static Value sliceImage(OpBuilder &builder, PaddedWindows padded,
                                         sizes, strides);
 }
 
-/// Computes some loops of it, and puts what comes out into `result`.
+/// Computes some loops of it, and inserts the results in `result`.
 static Value compute(OpBuilder &builder, PaddedWindows padded,
                      ArrayRef<Turns> loops, Value result) {
   linalg::GenericOp op = padded.op;
@@ -297,8 +296,8 @@ static void split(PaddedWindows padded) {
   op->erase();
 }
 
-/// Tensors that kernels walk over together with the images of convolutions,
-/// whose channels will lie innermost (ChooseLayouts.cpp).
+/// Tensors that kernels access together with the images of convolutions, whose
+/// channels will be innermost (ChooseLayouts.cpp).
 static DenseSet<Value> findConvolved(func::FuncOp function) {
   DenseSet<Value> found;
   SmallVector<Value> pending;
@@ -432,7 +431,7 @@ static Value padSome(OpBuilder &builder, PaddedWindows padded, Value image,
       indices(high), padded.fill.getInputs()[0]);
 }
 
-/// Combines along the innermost dimension last. Returns what goes along the
+/// Combines along the innermost dimension last. Returns the op along the
 /// others.
 static linalg::GenericOp goApart(PaddedWindows padded) {
   linalg::GenericOp op = padded.op;

@@ -1,8 +1,8 @@
 //===- WidenContractions.cpp - Sums in f32 where the library has them -----===//
 //
-// What the target's library sums, it sums in f32 and rounds once; loops round
-// after each step. A program to compare with does as the programs that it is
-// compared with, or its rounding errors would hide their mistakes.
+// Contractions of the target's library are summed in f32 and rounded once;
+// loops round after each step. A reference program does as the programs that it
+// is compared with. Otherwise its rounding errors would hide their mistakes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,7 +35,7 @@ void mlir::dist::addAttentionAcrossLoops(OpPassManager &passes) {
 /// Kernels in one arena, computed in place and fused.
 static void addKernels(OpPassManager &passes, const Target &target) {
   passes.addPass(createDistFormAttention(getAttentionOptions()));
-  // What loops keep for their adjoints is sliced anew.
+  // Values that loops keep for their adjoints are sliced again.
   passes.addPass(createDistFullRankSlices());
   passes.addPass(createDistBufferize());
   passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());

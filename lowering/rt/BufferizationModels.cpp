@@ -18,7 +18,7 @@ static bool isContiguous(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
 }
 
-/// Whether its elements lie side by side, perhaps within another buffer.
+/// Whether its elements are contiguous, perhaps within another buffer.
 static bool isContiguousPart(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   int64_t offset;
@@ -29,7 +29,7 @@ static bool isContiguousPart(Value buffer) {
          type.areTrailingDimsContiguous(type.getRank());
 }
 
-/// New memory for as much as a buffer holds.
+/// New memory of the size of a buffer.
 static FailureOr<Value> makeContiguous(Value buffer, Location loc,
                                        RewriterBase &rewriter,
                                        const BufferizationOptions &options) {
@@ -134,7 +134,7 @@ struct PlanRowsModel
 
 struct WaitModel
     : DstBufferizableOpInterfaceExternalModel<WaitModel, rt::WaitOp> {
-  /// The destination, too: what the start put there stays.
+  /// The destination, too: the result of the start stays.
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
     return true;
@@ -147,7 +147,7 @@ struct WaitModel
   }
 
   /// In flight are the buffers of the start, which may be contiguous copies of
-  /// what the tensors became.
+  /// the tensors' buffers.
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {

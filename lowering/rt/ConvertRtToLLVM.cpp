@@ -184,7 +184,7 @@ template <typename Op> struct RuntimePattern : ConvertOpToLLVMPattern<Op> {
   RuntimePattern(const LLVMTypeConverter &converter, RuntimeSymbols &symbols)
       : ConvertOpToLLVMPattern<Op>(converter), symbols(symbols) {}
 
-  /// Where the first element of a buffer lies.
+  /// The address of the first element of a buffer.
   Value getPointer(ConversionPatternRewriter &rewriter, Value original,
                    Value converted) const {
     return MemRefDescriptor(converted).bufferPtr(
@@ -205,7 +205,7 @@ static int64_t countOf(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getNumElements();
 }
 
-// What stands between dtype and the pointers, in the order of runtime.h.
+// The parameters between dtype and the pointers, in the order of runtime.h.
 
 static void addParameters(Call &call, AllReduceOp op) {
   call.i32(static_cast<int32_t>(op.getReduction())).i64(countOf(op.getInput()));

@@ -1,7 +1,7 @@
 //===- JoinParameters.cpp - Concatenated parameters are loaded so ---------===//
 //
-// --dist-join-parameters: what parameters are put together to is an argument of
-// its own, whose pieces the runtime loads beside each other.
+// --dist-join-parameters: the concatenation of parameters becomes an argument
+// of its own, whose pieces the runtime loads side by side.
 //
 //===----------------------------------------------------------------------===//
 

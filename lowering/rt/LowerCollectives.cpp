@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Attention.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -75,8 +75,8 @@ private:
   Value createIndex(Location loc, ArrayAttr axes);
   /// The place of a new entry for the manifest.
   int32_t addSite(CollectiveOpInterface op, ArrayAttr axes);
-  /// A Call in place of `op`, over the group that `axes` make, with the
-  /// attributes that are its own.
+  /// A Call that replaces `op`, over the group of `axes`, with its own
+  /// attributes.
   template <typename Call, typename... Parameters>
   void replace(CollectiveOpInterface op, ArrayAttr axes,
                Parameters... parameters);
@@ -91,7 +91,7 @@ private:
   IRRewriter rewriter;
   MeshOp mesh;
   llvm::MapVector<ArrayAttr, int32_t> comms;
-  /// Of collectives that are started, the op that they are waited for before.
+  /// For collectives that are started, the op before which they are waited for.
   DenseMap<Operation *, Operation *> ends;
   SmallVector<Attribute> sites;
   DenseMap<std::tuple<Value, int32_t, int64_t>, Value> rowPlans;
@@ -99,7 +99,7 @@ private:
 
 } // namespace
 
-/// Of ops that follow a fence, with nothing in between that is in no kernel:
+/// For ops that follow a fence, with only ops that are in no kernel in between:
 /// the first one behind it.
 static DenseMap<Operation *, Operation *> findUnits(Block &block) {
   DenseMap<Operation *, Operation *> units;
@@ -425,7 +425,7 @@ LogicalResult Lowering::lower(Operation *op) {
     rewriter.eraseOp(op);
     return success();
   }
-  // Of one device.
+  // For one device.
   if (isa<AttentionOp, AttentionAdjointOp, AttentionYieldOp, FenceOp,
           OptimizationBarrierOp, RandomWordsOp, ScatterAddOp>(op))
     return success();
@@ -455,7 +455,7 @@ LogicalResult Lowering::run() {
   for (Operation *op : symbols)
     if (failed(lower(op)))
       return failure();
-  // What is left speaks of one device.
+  // The remaining uses are about one device.
   for (auto function : module.getOps<FunctionOpInterface>())
     for (auto update : {updateArgAttrs, updateResultAttrs})
       update(function, [](unsigned, NamedAttrList &list) {

@@ -42,7 +42,7 @@ static LogicalResult checkData(LocalConstantOp op) {
   return success();
 }
 
-/// Bytes for i1 are what the translation to LLVM IR does not take.
+/// The translation to LLVM IR does not support bytes for i1.
 static LogicalResult makeDense(arith::ConstantOp op) {
   auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
   if (!resource || !resource.getElementType().isInteger(1))

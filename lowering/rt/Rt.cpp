@@ -19,8 +19,8 @@ using namespace mlir::rt;
 #define GET_TYPEDEF_CLASSES
 #include "lowering/rt/RtTypes.cpp.inc"
 
-/// Numbers as an array of them is printed cannot be read again where one is
-/// infinite.
+/// An array of numbers is printed in a form that cannot be parsed again if one
+/// is infinite.
 static ParseResult parseBounds(OpAsmParser &parser, DenseF32ArrayAttr &bounds) {
   FloatAttr low, high;
   Type type = parser.getBuilder().getF32Type();

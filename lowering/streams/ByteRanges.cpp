@@ -26,7 +26,7 @@ bool mlir::dist::mayOverlap(const ByteRange &a, const ByteRange &b) {
   return a.begin < b.end && b.begin < a.end;
 }
 
-/// What `view` names of its source, whose bytes it counts.
+/// The part of its source that `view` names, in bytes.
 static ByteRange getPart(memref::ViewOp view) {
   ByteRange place{view.getSource()};
   APInt shift;

@@ -32,7 +32,7 @@ struct Call {
 
 struct Flight {
   Operation *start;
-  /// What lands it: its wait, or the first user of its result.
+  /// The op that ends it: its wait, or the first user of its result.
   Operation *end;
   Attribute comm;
   SmallVector<ByteRange, 2> operand, result;
@@ -138,7 +138,7 @@ LogicalResult ScheduleVerifier::verify(Block &block) {
       if (!token)
         continue;
       Flight flight{&op, *token.user_begin(), getCall(&op)->comm, {}, {}};
-      // Of tensors, bufferization sees to it.
+      // For tensors, bufferization ensures that.
       if (isa<MemRefType>(collective.getReceived().getType())) {
         flight.operand = getByteRanges(collective.getSent());
         flight.result = getByteRanges(collective.getReceived());

@@ -39,8 +39,8 @@ static Value getKept(linalg::GenericOp fill) {
       .getCondition();
 }
 
-/// The dimension whose index says which elements are kept; nothing where there
-/// are several.
+/// The dimension whose index tells which elements are kept; empty if there are
+/// several.
 static std::optional<int64_t> getPaddedDim(Value kept) {
   std::optional<int64_t> dim;
   SmallVector<Value> pending = {kept};
@@ -280,8 +280,8 @@ LogicalResult AdjointMatch::matchEnds() {
                  hasDimsOf(cotangentMap, attention.getResultMap()));
 }
 
-/// What comes back for the weights: the product of the result's cotangent and
-/// the values.
+/// The cotangents of the weights: the product of the result's cotangent and the
+/// values.
 LogicalResult AdjointMatch::matchOfWeights(const ElementsOf::Leaf &leaf) {
   auto op = leaf.tensor.getDefiningOp<linalg::LinalgOp>();
   FailureOr<Product> found = op ? matchProduct(op) : FailureOr<Product>();
@@ -310,7 +310,7 @@ LogicalResult AdjointMatch::matchOfWeights(const ElementsOf::Leaf &leaf) {
   return failure();
 }
 
-/// What a value is where the weight is a number, if it is 0 elsewhere.
+/// A value where the weight is a number, if it is 0 elsewhere.
 Value AdjointMatch::getOfNumber(Value value) {
   auto select = value.getDefiningOp<arith::SelectOp>();
   return select && isNanTest(select.getCondition(), attention.getQuotient()) &&
@@ -397,14 +397,14 @@ LogicalResult AdjointMatch::match() {
   findNeeded();
   if (!isTerm(scoreCotangent) || failed(matchTotals()))
     return failure();
-  // What the op reads is there before the first product.
+  // The operands of the op exist before the first product.
   if (!attention.getLastOp()->isBeforeInBlock(first) || !isThere(cotangent))
     return failure();
   for (Value leaf : leaves)
     if (!isThere(attention.getElements().getLeaf(leaf)->tensor))
       return failure();
   if (queryMask) {
-    // What it is told by, too.
+    // The values that decide it, too.
     SmallVector<Value> pending = {queryMask};
     while (!pending.empty()) {
       Operation *maker = pending.pop_back_val().getDefiningOp();

@@ -66,7 +66,7 @@ bool AdjointMatch::isTerm(Value scalar) {
         llvm::is_contained(leaves, value))
       continue;
     if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
-      // What becomes of another attention's scores is not read here.
+      // Uses of another attention's scores are not analyzed here.
       Operation *maker = leaf->tensor.getDefiningOp();
       if (dependent.contains(leaf->tensor) || !isThere(leaf->tensor) ||
           (maker && maker->hasAttr(kBackwardAttr)))

@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What a leaf is the sums, or the largest elements, of along the keys: one of
-/// those elements; null if it is something else.
+/// If a leaf is the sums, or the largest elements, along the keys: one of those
+/// elements; null for other leaves.
 Value AttentionMatch::getReduced(const ElementsOf::Leaf *leaf, bool isMaximum) {
   auto op = leaf ? leaf->tensor.getDefiningOp<linalg::GenericOp>()
                  : linalg::GenericOp();

@@ -17,9 +17,9 @@ public:
       : minScores(minScores), adjoints(adjoints), withFactors(withFactors),
         accept(accept), beforeParting(beforeParting) {}
 
-  /// Of attentions in the block; `onlyWithAdjoints`: no others.
+  /// For attentions in the block; `onlyWithAdjoints`: no others.
   int64_t form(Block &block, bool onlyWithAdjoints);
-  /// Of those in loops whose adjoints are in others.
+  /// For those in loops whose adjoints are in others.
   int64_t formAcrossLoops(Block &block);
 
 private:

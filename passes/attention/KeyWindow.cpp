@@ -23,7 +23,7 @@ public:
   Table(DenseElementsAttr attr, AffineMap map, ArrayRef<int64_t> sizes,
         AttentionOp op);
 
-  /// What elements of the row are, from the first to the last of `keys`.
+  /// The elements of the row, from the first to the last of `keys`.
   ExtraRange get(int64_t query, std::pair<int64_t, int64_t> keys) const;
 
 private:
@@ -209,7 +209,7 @@ std::optional<KeyWindow> Finder::find() {
     FloatRange x = getFacts(query, key, key).x;
     return !x.isNan && x.low > kNegligibleScore / 10;
   };
-  // The query itself, or what bounds the window.
+  // The query itself, or the bounds of the window.
   for (int64_t query = 0; !isExact && query < queries; ++query)
     if (!sees(query, query) && !sees(query, query - left) &&
         !sees(query, query + right))
@@ -262,9 +262,9 @@ static Attribute getConstant(Value value) {
   return constant;
 }
 
-/// The maps, sizes, constant masks and the body, with what integers from
-/// outside of it are computed by (ScoreRange); other values that are no
-/// constants are told apart alone.
+/// The maps, sizes, constant masks and the body, with the computations of
+/// integers from outside (ScoreRange). Other values that are not constants are
+/// only distinguished.
 static std::vector<const void *> getKey(AttentionOp op) {
   std::vector<const void *> key = {op.getIndexingMaps().getAsOpaquePointer(),
                                    op.getNanIsZeroAttr().getAsOpaquePointer()};

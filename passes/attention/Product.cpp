@@ -23,7 +23,7 @@ static Type getElement(Value tensor) {
   return type && type.hasStaticShape() ? type.getElementType() : Type();
 }
 
-/// Sums of what scores are, f32 or f64, of numbers that are that or narrower.
+/// Sums of the type of scores, f32 or f64, of numbers of that type or narrower.
 static bool hasElementsOfScores(linalg::LinalgOp op) {
   Type sum = getElement(op.getDpsInits()[0]),
        factor = getElement(op->getOperand(0));

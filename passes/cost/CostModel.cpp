@@ -21,7 +21,7 @@ bool CostModel::knows(Type type) const {
 }
 
 double CostModel::getComputeSeconds(const Work &work) const {
-  // What kernels before it left in caches, and the rest.
+  // Data that kernels before it left in caches, and the rest.
   double cached = std::min<double>(work.bytes, machine.cacheBytes);
   double moved = std::max(cached / machine.cacheBytesPerSecond +
                               (work.bytes - cached) / machine.bytesPerSecond,

@@ -1,12 +1,12 @@
 //===- Machine.cpp - Machine files ----------------------------------------===//
 //
-// Every key is needed, none may be misspelt, and every figure has a source: a
-// time is worth what its figures are.
+// Every key is needed, none may be misspelt, and every figure has a source: an
+// estimate is only as good as its figures.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/cost/Machine.h"
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "dist/EmulatedLink.h"
 #include "dist/OutputFile.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,7 +1,7 @@
 //===- MachinePresets.cpp - Machines that are known by name ---------------===//
 //
-// Files as users write them, put together of what machines share; each figure
-// with its source.
+// Files as users write them, composed of common parts; each figure with its
+// source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 
 using namespace mlir::dist;
 
-/// What a collective of NCCL costs.
+/// The cost of a collective of NCCL.
 static constexpr llvm::StringLiteral kCall = R"json(
   "source": "call_seconds: baseLat of ring, Simple in NCCL's src/graph/tuning.cc (2.8)",
   "call_seconds": 8.4e-6,

@@ -68,7 +68,7 @@ StepTimes::Cost StepTimes::getCost(Operation *op) {
     hasUnknownLoop |= !known;
     times = known ? known->getSExtValue() : 1;
   }
-  // Of branches, the longest; regions of a loop all run.
+  // For branches, the longest; regions of a loop all run.
   bool isBranch = isa<scf::IfOp, scf::IndexSwitchOp>(op);
   Cost longest;
   for (Region &region : op->getRegions()) {
@@ -142,7 +142,7 @@ StepTimes::Cost StepTimes::getCost(Region &region, std::vector<Event> *events) {
     landings[user].push_back({end, axes});
   }
   // Differences of late times are rounded, by less than this share of them:
-  // what that leaves is not hidden.
+  // smaller differences do not count as hidden.
   constexpr double kRounding = 1e-9;
   if (hidden > kRounding * now)
     sum.time.hidden += hidden;

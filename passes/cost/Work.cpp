@@ -8,8 +8,8 @@
 #include "passes/cost/Work.h"
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -57,13 +57,13 @@ bool mlir::dist::isContraction(Operation *op) {
          iface.getShardingRule().isContraction;
 }
 
-/// Whether the op only hands values on, of which a body has no work.
+/// Whether the op only passes values on, so that a body has no work for it.
 static bool isFree(Operation &op) {
   return op.hasTrait<OpTrait::IsTerminator>() ||
          op.hasTrait<OpTrait::ConstantLike>() || isa<linalg::IndexOp>(op);
 }
 
-/// Of a loop nest's body, once for each of its points.
+/// For a loop nest's body, once for each of its points.
 static double countScalarOps(linalg::LinalgOp nest) {
   double points = 1;
   for (int64_t size : nest.getStaticLoopRanges())
@@ -107,7 +107,7 @@ static bool isView(Operation *op) {
          op->hasTrait<OpTrait::ConstantLike>();
 }
 
-/// Whether what `op`, a loop nest, makes goes straight into its only reader.
+/// Whether the result of `op`, a loop nest, is computed in its only reader.
 static bool isFused(linalg::LinalgOp op) {
   if (op->getNumResults() != 1 || !op->getResult(0).hasOneUse() ||
       op.getNumParallelLoops() != op.getNumLoops())
@@ -120,7 +120,7 @@ static bool isFused(linalg::LinalgOp op) {
   return !isContraction(reader) || isa<linalg::TransposeOp>(op);
 }
 
-/// What `value` costs its reader.
+/// The cost of `value` for its reader.
 static double getReadBytes(Value value) {
   if (!isa<RankedTensorType>(value.getType()))
     return 0;

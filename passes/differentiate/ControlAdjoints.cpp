@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What the regions of `op` read from around it, and varies.
+/// The values from outside that the regions of `op` read, and that vary.
 static SmallVector<Value> findActiveReads(Operation *op,
                                           const Adjoints &adjoints) {
   llvm::SetVector<Value> above;
@@ -69,7 +69,7 @@ private:
   Adjoints &adjoints;
   Location loc;
   int64_t rounds = 0;
-  /// Numbers of what the loop carries and varies.
+  /// Numbers of the carried values that vary.
   SmallVector<unsigned> carried;
   /// Differentiable values from outside the loop that all iterations read.
   SmallVector<Value> reads;
@@ -88,7 +88,8 @@ LogicalResult LoopAdjoint::countRounds() {
   return success();
 }
 
-/// What a round hands on varies in the next one: until nothing new does.
+/// A yielded value that varies also varies in the next iteration: until nothing
+/// new does.
 void LoopAdjoint::findActive() {
   reads = findActiveReads(loop, adjoints);
   for (Value value : reads)
@@ -196,7 +197,8 @@ private:
   Adjoints &adjoints;
   Location loc;
   SmallVector<Value> reads;
-  /// What `reads` have already, to which the branch adds; or null.
+  /// The cotangents that `reads` have already, to which the branch adds; or
+  /// null.
   SmallVector<Value> begun;
   scf::IfOp backward;
 };
@@ -228,8 +230,8 @@ LogicalResult BranchAdjoint::writeBackward(Region &forward, Block &block) {
   return success();
 }
 
-/// Each side hands over what its adjoint needs; the other side something of
-/// that type, which nobody reads.
+/// Each side passes on the values that its adjoint needs; the other side passes
+/// a value of that type, which nobody reads.
 LogicalResult BranchAdjoint::handOver() {
   Replay replays[] = {{branch.getThenRegion(), backward.getThenRegion()},
                       {branch.getElseRegion(), backward.getElseRegion()}};

@@ -3,9 +3,9 @@
 #include "passes/differentiate/Differentiate.h"
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Iterators.h"
 #include "passes/differentiate/InlineCalls.h"
@@ -98,14 +98,15 @@ LogicalResult Gradients::chooseArguments() {
         continue;
       Type type = function.getArgument(number).getType();
       if (!isDifferentiable(type)) {
-        // A glob means what has a derivative; a name means this one.
+        // A glob means all arguments that have a derivative; a name means this
+        // one.
         if (name == text)
           return function.emitError(request.option)
                  << text << " is of type " << type
                  << ", which has no derivative: it is of floats";
         continue;
       }
-      // Nor does it mean what the program itself changes.
+      // Nor does it mean arguments that the program itself updates.
       if (name != text && function.getArgAttr(number, kUpdatedAttr))
         continue;
       any = true;
@@ -170,8 +171,8 @@ LogicalResult Gradients::chooseResult() {
          << " results of floats: of=NAME says which is differentiated";
 }
 
-/// Attentions that vary become their parts, which have adjoints. What they had
-/// for a window is kept, for --dist-recognize-windows.
+/// Attentions that vary become their parts, which have adjoints. Their windows
+/// are kept, for --dist-recognize-windows.
 LogicalResult Gradients::decomposeAttentions(Block &block) {
   SmallVector<AttentionOp> ops;
   block.walk([&](AttentionOp op) { ops.push_back(op); });
@@ -202,7 +203,8 @@ LogicalResult Gradients::decomposeAttentions(Block &block) {
   return success();
 }
 
-/// What is between: it varies with the arguments, and the result with it.
+/// The values in between: they vary with the arguments, and the result with
+/// them.
 LogicalResult Gradients::findOps() {
   if (!function.getBody().hasOneBlock())
     return function.emitError("has several blocks: --lift-cf-to-scf makes "
@@ -274,8 +276,8 @@ LogicalResult Gradients::addCotangent() {
   return success();
 }
 
-/// "weight.grad"; of a part of a parameter "weight[64:80].grad", with as many
-/// dimensions as tell where it is.
+/// "weight.grad"; for a part of a parameter "weight[64:80].grad", with as many
+/// dimensions as identify it.
 static std::string getGradientName(StringRef name, PartAttr part, Type type) {
   std::string text = name.str();
   if (part) {

@@ -30,7 +30,7 @@ private:
   func::FuncOp function;
   SymbolTable symbols;
   SmallVector<Call> calls;
-  /// What each of `calls` calls.
+  /// The callee of each of `calls`.
   SmallVector<func::FuncOp> callees;
   llvm::DenseMap<func::FuncOp, int64_t> sizes;
   int64_t added = 0;

@@ -51,7 +51,7 @@ LinalgAdjoint::Step LinalgAdjoint::findStep(OpResult result, Value yielded) {
   auto select = dyn_cast<arith::SelectOp>(combiner);
   if (!select || select.getCondition() == out)
     return {};
-  // What another value takes the place of under a condition, or the reverse.
+  // The value that another one replaces under a condition, or the reverse.
   bool isOther = select.getTrueValue() == out;
   Value other = isOther ? select.getFalseValue() : select.getTrueValue();
   auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
@@ -77,9 +77,9 @@ LinalgAdjoint::Step LinalgAdjoint::findStep(OpResult result, Value yielded) {
   return isOther ? Step() : Step{Step::Replace, other, select.getCondition()};
 }
 
-/// The place among the iterations of one element of the result where
-/// `condition` holds, the last (else the first) one; -1 (else the largest
-/// number) where it holds nowhere.
+/// The position, among the iterations of one element of the result, where
+/// `condition` is true: the last (else the first) one; -1 (else the largest
+/// number) if it is true nowhere.
 Value LinalgAdjoint::findPlace(Value condition, OpResult result, bool isLast) {
   OpBuilder scalar = atEnd();
   TypedAttr nowhere = scalar.getI64IntegerAttr(isLast ? -1 : INT64_MAX);
@@ -120,7 +120,7 @@ LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Step step) {
   OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
   Value whole = adjoints.lookup(result);
   if (adjoints.isActive(init->get())) {
-    // What it starts from stays where nothing exceeds it.
+    // The initial value stays if nothing exceeds it.
     auto split = [&](bool stays) {
       return mapElements(
           b, loc, {whole, init->get(), result},
@@ -185,7 +185,7 @@ LogicalResult LinalgAdjoint::seedReplaced(OpResult result, Step step) {
   OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
   if (!adjoints.isActive(init->get()))
     return success();
-  // What is overwritten nowhere stays.
+  // An element that is never overwritten stays.
   auto places = sources[cast<BlockArgument>(last).getArgNumber()].value;
   Value passed = adjoints.lookup(result);
   Value kept = mapElements(
@@ -201,8 +201,9 @@ LogicalResult LinalgAdjoint::seedReplaced(OpResult result, Step step) {
   return success();
 }
 
-/// The product of the others is that of all that are not zero, over the factor;
-/// with one zero, what the zero is multiplied with; with more it is zero.
+/// The product of the others is that of all that are not zero, divided by the
+/// factor. With one zero, it is the product of the others for that zero; with
+/// more it is zero.
 void LinalgAdjoint::seedProduct(OpResult result, Value factor) {
   AffineMap map = getMap(result);
   Type element = getElementTypeOrSelf(result.getType());

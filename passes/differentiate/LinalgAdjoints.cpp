@@ -194,8 +194,8 @@ Value LinalgAdjoint::sumUp(Value scalar, AffineMap outMap, Value like,
       b.getFloatAttr(element, 0));
 }
 
-/// A sum of products is a contraction, which has names of its own for what
-/// comes after; null where `scalar` is no product of two tensors.
+/// A sum of products is a contraction, which later passes know by name; null if
+/// `scalar` is no product of two tensors.
 Value LinalgAdjoint::contract(Value scalar, AffineMap outMap, Value like,
                               Type element) {
   auto product = scalar.getDefiningOp<arith::MulFOp>();
@@ -236,7 +236,7 @@ void LinalgAdjoint::contribute(OpOperand &operand, Value derivative) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value value = operand.get();
   Type element = getElementTypeOrSelf(value.getType());
-  // What is summed is rounded to a narrower type only after it.
+  // A sum is rounded to a narrower type only at its end.
   Type sumType = element;
   Value sum = derivative;
   if (!map.isPermutation()) {
@@ -303,7 +303,7 @@ LogicalResult LinalgAdjoint::contributeRead(tensor::ExtractOp read) {
     return op->emitOpError("reads a tensor by computed places over loops of "
                            "sizes that are not known: bind them "
                            "(--dist-bind-sizes)");
-  // Over all loops: what is added, and where.
+  // Over all loops: the contribution, and where it is added.
   AffineMap all = b.getMultiDimIdentityMap(loops);
   Value like = tensor::EmptyOp::create(b, loc, ranges, element);
   Value rows = sumUp(derivative, all, like, element);
@@ -346,7 +346,7 @@ LogicalResult LinalgAdjoint::run() {
     if (iterator == utils::IteratorType::reduction)
       reductionLoops.push_back(loop);
 
-  // The body: first the op's own, of which the active operands vary.
+  // The body: first the op's own, whose active operands vary.
   IRMapping mapping;
   for (OpOperand &operand : op->getOpOperands()) {
     Value argument =
@@ -391,7 +391,7 @@ LogicalResult LinalgAdjoint::run() {
     if (!derivative)
       continue;
     if (!reductionLoops.empty() && op.isDpsInit(&operand))
-      // Checked: what is accumulated onto is added as it is.
+      // Checked: the accumulator is added as it is.
       adjoints.add(b, loc, operand.get(),
                    adjoints.lookup(op.getTiedOpResult(&operand)));
     else

@@ -17,14 +17,14 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a rule has at hand: arithmetic, and the cotangent of the op's result.
+/// The context of a rule: arithmetic, and the cotangent of the op's result.
 struct Rule {
   OpBuilder &b;
   Adjoints &adjoints;
   Location loc;
   Value cotangent;
 
-  /// Adds to the cotangent of `operand` what `make` gives, if it is wanted.
+  /// Adds the result of `make` to the cotangent of `operand`, if it is wanted.
   void add(Value operand, function_ref<Value()> make) {
     if (adjoints.isActive(operand))
       adjoints.add(b, loc, operand, make());

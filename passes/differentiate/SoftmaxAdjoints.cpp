@@ -1,13 +1,13 @@
 //===- SoftmaxAdjoints.cpp - The adjoint of softmax -----------------------===//
 //
-// Of y = exp(x) / sum of exp(x) along rows the cotangent of x is
+// For y = exp(x) / sum of exp(x) along rows, the cotangent of x is
 //
 //   dx = y (dy - sum of dy y)
 //
-// of y alone, and what is taken off x along the rows before, the largest x of
-// each, changes nothing: its derivative is zero. Exports write softmax as its
-// parts. Op by op, their adjoints read x and the numerators again and make
-// eight tensors of the size of y, most of them for the largest x.
+// which depends only on y. The largest x of each row, which is subtracted
+// before, has no influence: its derivative is zero. Exports write softmax as
+// its parts. Op by op, their adjoints would read x and the numerators again and
+// create eight tensors of the size of y, most of them for the largest x.
 //
 // A row that a mask excludes completely is NaN. Exports of attention replace it
 // by 0. Then its cotangent is zero, as in PyTorch; the formula with y would

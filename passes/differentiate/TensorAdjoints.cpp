@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What the adjoint of an op with one result has at hand.
+/// The context of the adjoint of an op with one result.
 template <typename OpTy> struct Context {
   OpTy op;
   OpBuilder &b;
@@ -28,7 +28,7 @@ template <typename OpTy> struct Context {
   void add(Value operand, function_ref<Value()> make) {
     if (!adjoints.isActive(operand))
       return;
-    // Of nothing there is no part to cut out.
+    // An empty slice has no part.
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     bool isEmpty = type && llvm::is_contained(type.getShape(), 0);
     adjoints.add(b, loc, operand,
@@ -76,8 +76,7 @@ static LogicalResult derive(Context<tensor::CastOp> c) {
   return success();
 }
 
-/// Zeros around what was cut out; between its elements as well, if it skipped
-/// some.
+/// Zeros around the slice; between its elements as well, if it skipped some.
 static LogicalResult derive(Context<tensor::ExtractSliceOp> c) {
   tensor::ExtractSliceOp op = c.op;
   Value source = op.getSource();
@@ -214,7 +213,7 @@ static LogicalResult derive(Context<tensor::ConcatOp> c) {
   return success();
 }
 
-/// Rows are added up where they came from.
+/// Rows are added where they came from.
 static LogicalResult derive(Context<tensor::GatherOp> c) {
   Value table = c.op.getSource();
   auto addInto = [&](Value sum) -> Value {

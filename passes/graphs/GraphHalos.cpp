@@ -10,8 +10,8 @@
 
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Halo.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Utils/DeadOps.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -46,7 +46,7 @@ struct GraphHalo {
   std::string describe(Operation *lookup) const;
 };
 
-/// Rows that a lookup names, of which placement gathers all.
+/// Rows of a lookup, of which placement gathers all.
 struct RowGather {
   tensor::GatherOp lookup;
   /// The gathered value, by the value derived from it that is the lookup's
@@ -61,7 +61,7 @@ struct RowSum {
   ReduceScatterOp scattered;
   /// Of each device's rows.
   int64_t block;
-  /// All that makes the sum, each before what it reads.
+  /// All ops that compute the sum, each before its operands.
   SmallVector<Operation *> makers;
   GraphHalo halo;
 };
@@ -147,8 +147,8 @@ static bool isZero(Value value) {
   return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
 }
 
-/// Whether blocks of a dimension of `size` rows have `block` of them: what was
-/// cut off is padding, and no row.
+/// Whether blocks of a dimension of `size` rows have `block` of them: then only
+/// padding was cut off, and no row.
 bool GraphHalos::isCut(int64_t size, int64_t block, ArrayAttr axes) {
   for (AxisRefAttr axis : getAxisRefs(axes))
     size = llvm::divideCeil(size, getAxisSize(axis, mesh.getAxes()));
@@ -241,7 +241,7 @@ LogicalResult GraphHalos::checkReaders(const RowGather &gather) {
                                << "\" looks rows up that something else has "
                                   "gathered, too: place what that reads over "
                                   "the same axes";
-    // What only cuts padding off is no reader.
+    // A slice that only cuts off padding does not count as a reader.
     Operation *reader = *whole->user_begin();
     while (isa<tensor::ExtractSliceOp>(reader) && !reader->use_empty())
       reader = *reader->user_begin();
@@ -290,7 +290,7 @@ Value GraphHalos::flatten(Value indices) {
   return known = reshape(b, indices.getLoc(), indices, line);
 }
 
-/// A block's type with a dimension of its own for rows in front, in place of
+/// A block's type with a dimension of its own for rows in front, replacing
 /// `dim`.
 static RankedTensorType getRowsType(RankedTensorType block, int64_t dim,
                                     int64_t count) {
@@ -300,7 +300,7 @@ static RankedTensorType getRowsType(RankedTensorType block, int64_t dim,
   return block.clone(shape);
 }
 
-/// Of the whole dimension, where the blocks have more.
+/// For the whole dimension, if the blocks have more.
 static IntegerAttr getSize(OpBuilder &b, int64_t whole, int64_t padded) {
   return whole == padded ? IntegerAttr() : b.getI64IntegerAttr(whole);
 }
@@ -315,7 +315,8 @@ static void setScopes(Operation *begin, Operation *end, Operation *like) {
       op->setAttr(kScopeAttr, scope);
 }
 
-/// Asks for the rows, if the table is made row by row of what is gathered.
+/// Asks for the rows, if the table is computed row by row from the gathered
+/// rows.
 bool GraphHalos::write(const RowGather &gather) {
   tensor::GatherOp lookup = gather.lookup;
   AllGatherOp whole = gather.wholes.front();
@@ -395,7 +396,7 @@ Value GraphHalos::writeSum(OpBuilder &b, Value value, int64_t dim,
   Value indices = flatten(part.getIndices());
   int64_t count = cast<RankedTensorType>(indices.getType()).getDimSize(0);
   int64_t devices = getGroupSize(getAxisRefs(sum.halo.axes), mesh.getAxes());
-  // What it begins with was added first.
+  // Its initial value was added first.
   Value before =
       isZero(part.getDest()) ? Value() : writeSum(b, part.getDest(), dim, sum);
   Value rows = reshape(b, loc, part.getSource(), getRowsType(type, dim, count));
@@ -439,7 +440,7 @@ LogicalResult GraphHalos::run() {
   // Only now: the analyses know values by their addresses.
   for (RowGather &gather : gathers)
     if (!gather.wholes.empty())
-      // An all_gather stays, for whoever asks whether it is read.
+      // An all_gather stays, for the check whether it is read.
       eraseDead(gather.lookup.getOperation(), [](Operation *op) {
         return isOpTriviallyDead(op) && !isa<AllGatherOp>(op);
       });

@@ -2,8 +2,8 @@
 
 #include "passes/halos/HaloChains.h"
 #include "dialects/dist/IR/Halo.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/bounds/Bounds.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -58,7 +58,7 @@ void HaloChains::find(const DeviceLine &line) {
   }
 }
 
-/// Walks from what an exchange sends to the exchanges before it.
+/// Walks from an exchange's operand to the exchanges before it.
 void HaloChains::trace(unsigned number, const DeviceLine &line) {
   ChainedHalo &halo = halos[number];
   if (halo.level == 0)
@@ -193,7 +193,7 @@ int64_t HaloChains::getBytesSent(unsigned number,
          getHaloRowsSent(count, devices, asked.low, asked.high);
 }
 
-/// Of the exchange if it were as wide.
+/// The time of the exchange if it were as wide.
 double HaloChains::getHaloSeconds(HaloExchangeOp op, Widths widths) {
   OpBuilder b(op);
   RankedTensorType type = op.getOperand().getType();
@@ -239,7 +239,7 @@ double HaloChains::getSecondsMore(unsigned number, Widths widths) {
   return times ? getSeconds(number, widths) - getSeconds(number) : 0;
 }
 
-/// What an exchange that is joined leaves behind: slices, masks and copies.
+/// The cost that remains of a joined exchange: slices, masks and copies.
 static constexpr int kJoinedOps = 4;
 /// A library may need more than a proportional time for a few more rows,
 /// because of blocks that are not full. For convnext by rows (0.1 ms a step, 5

@@ -126,7 +126,7 @@ void HaloGroup::walk() {
   out.headSeconds = 0;
   waiting.clear();
   isMissing = isUnknown = false;
-  // What is tried out need not be known further than that it is not possible.
+  // In a trial it is enough to know that it is impossible.
   while (!todo.empty() && !(journal && (isDead || isMissing))) {
     Rows rows = todo.top().second;
     todo.pop();

@@ -22,7 +22,7 @@ Widths RowOperand::getWidths(Operation *op, int64_t resultDim,
   if (parts > 1)
     return {static_cast<int64_t>(llvm::divideCeil(wanted.low, parts)),
             static_cast<int64_t>(llvm::divideCeil(wanted.high, parts))};
-  // Somewhere within what there is.
+  // Somewhere within the existing rows.
   if (!first)
     return {wanted.low * stride, wanted.high * stride};
   int64_t begin = *first - wanted.low * stride;
@@ -47,8 +47,8 @@ public:
   bool isSameForAllRows();
 
 private:
-  /// An index: `rows` times that of the row, and what moves by `moves` from
-  /// device to device.
+  /// An index: `rows` times that of the row, plus a part that moves by `moves`
+  /// from device to device.
   struct Linear {
     int64_t rows = 0, moves = 0;
   };

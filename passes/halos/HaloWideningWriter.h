@@ -1,11 +1,11 @@
 //===- HaloWideningWriter.h - Ops on more rows ------------------*- C++ -*-===//
 //
 // A device may compute its neighbours' rows itself, from more rows of the op's
-// operands. The numbers are the same if all devices along the line do the same
-// to consecutive rows: then row i + n of one device is row i of the next. For
-// that, the first row must move by n from device to device. Rules say which
-// rows of operands an op's rows depend on. Indices that are compared with the
-// position of a device's block must move along.
+// operands. For that, all devices along the line must do the same to
+// consecutive rows, and the first row must move by n from device to device.
+// Then row i + n of one device is row i of the next. Rules say which rows of
+// operands an op's rows depend on. Indices that are compared with the position
+// of a device's block must move along.
 //
 //===----------------------------------------------------------------------===//
 

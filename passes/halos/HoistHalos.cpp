@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// The exchanges of one attention's keys and values that are alike.
+/// The exchanges of one attention's keys and values that are equal.
 class KeyValueHalos {
 public:
   KeyValueHalos(ArrayRef<HaloExchangeOp> exchanges, const SyncedHalos &synced)
@@ -179,7 +179,7 @@ Value KeyValueHalos::takeWhole(Rows rows) {
   auto getSize = [dim = dim](Value value) {
     return cast<RankedTensorType>(value.getType()).getDimSize(dim);
   };
-  // What is past the end of uneven blocks is filled in, too.
+  // Rows past the end of uneven blocks are filled in, too.
   int64_t padded = getSize(block.getDefiningOp<AllSliceOp>().getOperand());
   int64_t rest = padded - getSize(whole);
   BoundaryAttr boundary = first.getBoundaryAttr();
@@ -278,8 +278,8 @@ SmallVector<Rows> KeyValueHalos::findPresent(function_ref<bool(Rows)> present,
 }
 
 FailureOr<bool> KeyValueHalos::takePresent() {
-  // What a sync has brought is taken however much is computed of it: the user
-  // has said so.
+  // Rows that a sync has brought are used however much is computed from them:
+  // the user asked for it.
   SmallVector<Rows> frontier =
       findPresent([&](Rows rows) { return findSynced(rows) != nullptr; },
                   /*keepsProducts=*/false);
@@ -298,7 +298,7 @@ FailureOr<bool> KeyValueHalos::takePresent() {
   return true;
 }
 
-/// Exchanges the frontier, and computes from it what was exchanged.
+/// Exchanges the frontier, and computes the originally exchanged value from it.
 void KeyValueHalos::replace(ArrayRef<Rows> frontier) {
   chosen.insert(frontier.begin(), frontier.end());
   for (HaloExchangeOp exchange : exchanges)
@@ -307,9 +307,9 @@ void KeyValueHalos::replace(ArrayRef<Rows> frontier) {
   eraseDead(llvm::to_vector_of<Operation *>(exchanges));
 }
 
-/// The attention, and perhaps its adjoint, that alone reads an exchange's rows
-/// for keys or values, perhaps with zeros in place of padding: the first of
-/// them.
+/// The attention, and perhaps its adjoint, that are the only readers of an
+/// exchange's rows as keys or values, perhaps with zeros instead of padding:
+/// the first of them.
 static AttentionLikeOpInterface findAttention(Value rows) {
   AttentionLikeOpInterface found;
   for (OpOperand &use : rows.getUses()) {

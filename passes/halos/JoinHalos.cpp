@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -184,8 +184,8 @@ std::string ChainChoice::describe() {
   return text;
 }
 
-/// Exchanges what is given other dimensions of size 1 before it is: others read
-/// the same rows as they were, as residuals around a depthwise convolution do.
+/// Exchanges a value before it gets other dimensions of size 1: others read the
+/// same rows in the old shape, as residuals around a depthwise convolution do.
 static void moveBeforeReshapes(HaloExchangeOp op) {
   auto expand = op.getOperand().getDefiningOp<tensor::ExpandShapeOp>();
   if (!expand || expand->getBlock() != op->getBlock() ||
@@ -288,7 +288,7 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
     MeshLayout layout(*mesh);
     StepTimes times(module, *machine, *mesh);
     for (auto &[axes, blocks] : lines) {
-      // What is apart then may be merged further up.
+      // Separate dimensions may be merged further up.
       for (unsigned round = 0; round < kMostMerges; ++round)
         if (!separate(layout, cast<ArrayAttr>(axes), blocks.getArrayRef()))
           break;

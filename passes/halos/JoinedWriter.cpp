@@ -27,7 +27,7 @@ private:
     Value value;
     Widths widths;
   };
-  /// What is written for one group.
+  /// The ops that are written for one group.
   struct Group {
     JoinedHalos *joined;
     llvm::DenseMap<Rows, Wide> wide;
@@ -67,7 +67,7 @@ private:
 };
 } // namespace
 
-/// Whom the rows are for, and what that costs: the exchange's cause.
+/// The readers of the rows, and the cost: the exchange's cause.
 std::string Writer::describe(const JoinedHalos &joined, unsigned head) {
   StringAttr own = chains.halos[head].op.getCauseAttr();
   llvm::SetVector<StringRef> names;

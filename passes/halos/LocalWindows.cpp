@@ -1,6 +1,6 @@
 //===- LocalWindows.cpp - Windows of ops that become local ----------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/halos/WindowLowering.h"
@@ -131,7 +131,7 @@ LogicalResult LocalWindows::bring(Operation *op, const LocalView &view,
           op->getAttr(kScopeAttr));
       if (failed(ready))
         return failure();
-      // Of what is as it was the next one makes no more either.
+      // Starting from the same value, the next one gives no more either.
       if (isComparable && *ready != local)
         before.push_back({op->getBlock(), filler, std::move(reads), *ready});
     }
@@ -155,7 +155,7 @@ FailureOr<bool> LocalWindows::visitPad(tensor::PadOp pad, const LocalView &view,
   Whole whole = wholes[pad.getResult()];
   SmallVector<OpOperand *> others;
   bool isFilled = false;
-  // What sums begin with is written in windows, not read.
+  // Initial values of sums are written in windows, not read.
   auto isInit = [](OpOperand &use) {
     auto op = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
     return op && op.isDpsInit(&use);

@@ -8,9 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,7 +39,7 @@ public:
   std::string whyNoShifts();
   Value writeGather();
   Value writeShifts();
-  /// What the last of these has written, in its order.
+  /// The result of the last of these, in its order.
   ArrayRef<Operation *> getWritten() const { return written; }
   void erase();
 
@@ -76,7 +76,7 @@ private:
   SmallVector<int64_t> sizes;
   int64_t devices = 1;
   int64_t dim, rows, low, high;
-  /// Of the whole dimension.
+  /// For the whole dimension.
   int64_t size;
   SmallVector<Operation *> written;
   Listener listener;
@@ -172,7 +172,7 @@ Value HaloWriter::getStart() {
   if (isEven())
     return arith::MulIOp::create(b, loc, getAxisIndex(op.getAxes()),
                                  index(rows));
-  // Ceil by ceil: each axis cuts what the ones before it have left.
+  // Rounded up at each axis: it cuts the rest of the axes before it.
   Value start;
   int64_t block = size;
   for (auto [axis, count] : llvm::zip_equal(axes, sizes)) {
@@ -242,8 +242,8 @@ Value HaloWriter::writeGather() {
 // Shifts
 //===----------------------------------------------------------------------===//
 
-/// The last (isLow) or first `count` rows of the block of who is `from` places
-/// before this device; behind it if negative.
+/// The last (isLow) or first `count` rows of the block of the device `from`
+/// before this one; behind it if negative.
 Value HaloWriter::receive(int64_t from, int64_t count, bool isLow) {
   auto take = [&](Value block) {
     int64_t all = typeOf(block).getDimSize(dim);
@@ -320,7 +320,7 @@ namespace {
 struct LowerHalos : mlir::dist::impl::DistLowerHalosBase<LowerHalos> {
   using DistLowerHalosBase::DistLowerHalosBase;
 
-  /// Seconds of what has been written, each op by itself.
+  /// Seconds of the new ops, each by itself.
   static double getSeconds(ArrayRef<Operation *> ops, StepTimes &times) {
     double seconds = 0;
     for (Operation *op : ops)

@@ -40,10 +40,9 @@ def DistJoinHalos : Pass<"dist-join-halos", "::mlir::ModuleOp"> {
 
     A device's neighbour must compute the same for the rows that follow. The pass
     checks that: from device to device, the first row must move by the length of a
-    block of the exchanged value. All else
-    ends a chain: collectives, sums over rows, padding that each device adds to its
-    rows, rings, exchanges that a `dist.sync` asked for. So does a halo that would be
-    wider than a block.
+    block of the exchanged value. All else ends a chain: collectives, sums over
+    rows, padding that each device adds to its rows, rings, exchanges that a
+    `dist.sync` asked for. So does a halo that would be wider than a block.
 
     If several exchanges need rows of the same value, one exchange brings them
     all.

@@ -1,7 +1,7 @@
 //===- SeparateRows.cpp - Rows that were merged with others ---------------===//
 
 #include "passes/halos/SeparateRows.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// New ops take the scope of the op that they are in place of.
+/// New ops take the scope of the op that they replace.
 class ScopeKeeper : public RewriterBase::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -61,7 +61,7 @@ bool mlir::dist::separateRows(ArrayRef<tensor::ExpandShapeOp> merged) {
       .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   SmallVector<Operation *> ops(merged.begin(), merged.end());
   bool isChanged = false;
-  // Where it ends early the program is right as it is.
+  // If it ends early, the program is right as it is.
   (void)applyOpPatternsGreedily(ops, std::move(patterns), config, &isChanged);
   return isChanged;
 }

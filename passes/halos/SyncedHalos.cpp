@@ -1,7 +1,7 @@
 //===- SyncedHalos.cpp - Rows that syncs bring beside a value -------------===//
 
 #include "passes/halos/SyncedHalos.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -102,9 +102,9 @@ Value SyncedHalo::take(OpBuilder &builder, Location loc, int64_t dim,
   return value;
 }
 
-/// Where a dimension is that a reshape from one type to the other neither
-/// splits nor merges, but with dimensions of size 1; -1 where it does. `apart`:
-/// the whole tensor on the side with more dimensions.
+/// The position of a dimension after a reshape that neither splits nor merges
+/// it, except with dimensions of size 1; -1 if it does. `apart`: the whole
+/// tensor on the side with more dimensions.
 static int64_t findKept(ArrayRef<ReassociationIndices> groups,
                         RankedTensorType apart, bool isExpanded, int64_t dim) {
   for (auto [merged, group] : llvm::enumerate(groups)) {

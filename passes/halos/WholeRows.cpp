@@ -6,8 +6,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What a slice's operand was before blocks were made even: padded at the end
-/// of the dimension that is sliced, and of no other. Null where nothing was.
+/// A slice's operand before blocks were made even by padding at the end of the
+/// sliced dimension only. Null if there was no such padding.
 static tensor::PadOp getPadding(AllSliceOp slice) {
   auto pad = slice.getOperand().getDefiningOp<tensor::PadOp>();
   if (!pad || !pad.getLow().empty() || !pad.getHigh().empty())

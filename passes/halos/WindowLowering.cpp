@@ -248,7 +248,7 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   int64_t before = 0, after = 0;
   SmallVector<int64_t> offsets;
   for (int64_t i : plan.getEnds()) {
-    // Where what the device has by now begins in the whole dimension.
+    // The position in the whole dimension of the device's current rows.
     int64_t at = plan.isExchanged ? rows.getStart(i) - low : 0;
     offsets.push_back(iterations.getStart(i) * window.stride + window.offset -
                       at);
@@ -324,7 +324,7 @@ FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,
                                          ArrayRef<WindowRead> reads, Value fill,
                                          const Twine &why, Attribute scope) {
   Reader reader(builder, loc, layout, planner, source, fill, why.str(), scope);
-  // What is padded on every device is not sent along.
+  // Padding on every device is not sent.
   auto isShared = [&](const WindowRead &read) {
     DimShardingAttr dim = source.sharding.getDims()[read.window.dim];
     return Blocks(layout, dim, /*size=*/1).devices > 1;

@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -60,7 +60,7 @@ public:
       : b(b), loc(loc), layout(layout), planner(planner), value(part),
         start(start), why(std::move(why)), scope(scope) {}
 
-  /// Of a dimension of `size` elements placed as `sharding`.
+  /// For a dimension of `size` elements placed as `sharding`.
   LogicalResult addSharded(const WindowRead &read, DimShardingAttr sharding,
                            int64_t size);
   void crop(const WindowRead &read) {
@@ -92,7 +92,7 @@ private:
   const MeshLayout &layout;
   ReshardPlanner &planner;
   Value value;
-  /// What rows hold that the device adds nothing to.
+  /// The value of rows that the device adds nothing to.
   TypedAttr start;
   std::string why;
   Attribute scope;
@@ -108,7 +108,7 @@ Value Adder::insert(Value part, Value into, int64_t dim, OpFoldResult offset) {
       b, loc, part, into, offsets, tensor::getMixedSizes(b, loc, part), ones);
 }
 
-/// Where what the device has begins, `before` elements behind the first one
+/// The position of the device's rows, `before` elements behind the first one
 /// that it has room for.
 Value Adder::computePlace(const WindowPlan &plan, const Window &window,
                           DimShardingAttr sharding, int64_t before) {
@@ -224,7 +224,7 @@ FailureOr<Value> mlir::dist::addWindows(OpBuilder &builder, Location loc,
   auto getSharding = [&](const WindowRead &read) {
     return sharding.getDims()[read.window.dim];
   };
-  // What is cut off is not sent along.
+  // Rows that are cut off are not sent.
   for (const WindowRead &read : reads)
     if (getSharding(read) == layout.none())
       adder.crop(read);

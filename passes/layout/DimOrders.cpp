@@ -69,7 +69,8 @@ std::optional<DimOrder> mlir::dist::carry(Operation *op, Value from,
       llvm::append_range(out, reshape->groups[dim]);
     return out;
   }
-  // What is one dimension in the other tensor must stay side by side.
+  // Dimensions that are one dimension in the other tensor must stay side by
+  // side.
   SmallVector<int64_t> groupOf(order.size());
   for (auto [number, group] : llvm::enumerate(reshape->groups))
     for (int64_t dim : group)
@@ -98,7 +99,7 @@ static int64_t placeOf(ArrayRef<int64_t> order, int64_t dim) {
   return llvm::find(order, dim) - order.begin();
 }
 
-/// Numbers of which some are operands, in another order.
+/// Numbers, some of them operands, in another order.
 static SmallVector<int64_t> reorderMixed(ArrayRef<int64_t> numbers,
                                          MutableOperandRange operands,
                                          ArrayRef<int64_t> order) {

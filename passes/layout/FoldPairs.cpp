@@ -28,8 +28,8 @@ static std::optional<Move> getMove(Operation *op) {
   return std::nullopt;
 }
 
-/// The dimension that `dim` was before transposes, of which each dimension of
-/// the result is one of `origins`.
+/// The original of dimension `dim` before transposes; each dimension of the
+/// result is one of `origins`.
 static int64_t originOf(ArrayRef<int64_t> origins, int64_t dim) {
   return dim < 0 ? dim : origins[dim];
 }

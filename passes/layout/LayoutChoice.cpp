@@ -51,10 +51,10 @@ bool mlir::dist::takesStored(OpOperand &use, const StoredValue &entry,
   auto linalgOp = getLinalg(use.getOwner());
   if (!linalgOp)
     return values.carriers.contains(use.getOwner());
-  // What is there in both orders is read as it was.
+  // A tensor that exists in both orders is read in the old one.
   if (linalgOp.isDpsInput(&use))
     return !entry.isCopied;
-  // What is written over has the order of the result.
+  // A destination has the order of the result.
   const StoredValue *result = values.find(linalgOp.getTiedOpResult(&use));
   return result && !result->isCopied && result->order == entry.order;
 }
@@ -192,8 +192,8 @@ int64_t Trial::run() {
   return std::max<int64_t>(0, before - after);
 }
 
-/// The orders in which a collective may copy less, the one that leaves the
-/// innermost dimension where it is first.
+/// The orders in which a collective may copy less; the first one keeps the
+/// innermost dimension.
 static SmallVector<DimOrder> getOrders(Operation *collective) {
   SmallVector<int64_t, 2> dims;
   if (auto exchange = dyn_cast<AllToAllOp>(collective))

@@ -24,7 +24,7 @@ struct Line {
 };
 } // namespace
 
-/// A loop's turns, where they are known.
+/// A loop's number of iterations, if it is known.
 static std::optional<int64_t> countTurns(scf::ForOp loop) {
   std::optional<APInt> turns = loop.getStaticTripCount();
   if (!turns || turns->getActiveBits() > 31 || turns->isZero() ||
@@ -126,8 +126,8 @@ std::optional<Line> Lines::compute(Value value) {
   return Line{left->factor / by, left->offset / by};
 }
 
-/// Which turn's part of `all` a slice is; null where it is no turn's whole
-/// part.
+/// The iteration whose part of `all` a slice is; null if it is not the whole
+/// part of an iteration.
 static Value getPlaceOfTurn(OffsetSizeAndStrideOpInterface slice,
                             RankedTensorType all) {
   if (!slice.hasUnitStride())

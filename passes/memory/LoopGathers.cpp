@@ -154,7 +154,7 @@ static bool scatterInLoop(scf::ForOp loop, unsigned number) {
                                         part.getElementType());
   Value zeros =
       linalg::FillOp::create(builder, loop.getLoc(), zero, empty).getResult(0);
-  // In place of the sum, what is added to it.
+  // The terms instead of the sum.
   builder.setInsertionPoint(add);
   IRMapping map;
   map.map(result, add.getDpsInputOperand(0)->get());
@@ -178,7 +178,7 @@ void mlir::dist::moveIntoLoop(scf::ForOp loop) {
 }
 
 void mlir::dist::gatherSlices(Block &block) {
-  // What is gathered over several axes: the last one first.
+  // For values gathered over several axes: the last one first.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (auto gather = dyn_cast<AllGatherOp>(op))
       sliceFirst(gather);

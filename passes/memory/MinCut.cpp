@@ -68,7 +68,7 @@ int64_t MinCut::cut(unsigned source, unsigned sink) {
       if ((flow += pushed) >= kUncut)
         break;
   }
-  // What still leads to the sink.
+  // Nodes that still lead to the sink.
   behind.assign(first.size(), false);
   behind[sink] = true;
   std::vector<unsigned> reached{sink};

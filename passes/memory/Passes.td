@@ -13,10 +13,9 @@ def DistRecompute : Pass<"dist-recompute", "::mlir::ModuleOp"> {
   let summary = "Backward recomputes what forward need not keep: level 0 or 3";
   let description = [{
     Needs a program of level 0 or 3 whose backward ops have `dist.backward`.
-    Chooses which
-    values of forward are kept for backward, so that the fewest bytes are kept. That
-    is a minimum cut between the two, through ops that may be repeated (as in
-    AOTAutograd's partitioner). Other values are recomputed from
+    Chooses which values of forward are kept for backward, so that the fewest
+    bytes are kept. That is a minimum cut between the two, through ops that may be
+    repeated (as in AOTAutograd's partitioner). Other values are recomputed from
     the kept ones, just before their first use in backward. All devices repeat the
     same ops in the same order, and random numbers by the same keys. So no result
     changes.

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Reads.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -52,9 +52,9 @@ private:
   unsigned source = 0, sink = 0;
   llvm::DenseMap<Value, unsigned> values;
   llvm::DenseMap<Operation *, unsigned> nodes;
-  /// Of ops of forward.
+  /// For ops of forward.
   llvm::DenseMap<Operation *, size_t> places;
-  /// In the graph, without the edges to what they are computed from.
+  /// In the graph, without the edges to their operands.
   SmallVector<Operation *> pending;
   /// Values that stay anyhow, as the block returns them.
   llvm::DenseSet<Value> returned;
@@ -147,8 +147,7 @@ void Recomputation::repeatOp(Operation *op) {
     repeatedValues[result] = again;
 }
 
-/// Computes values again from what is kept: the ops that it takes, in the order
-/// that forward has them in.
+/// Recomputes values from kept ones: the ops needed, in forward's order.
 void Recomputation::repeat(ArrayRef<OpOperand *> reads) {
   llvm::SetVector<Operation *> needed;
   auto need = [&](Value value) {
@@ -169,7 +168,7 @@ void Recomputation::repeat(ArrayRef<OpOperand *> reads) {
     read->set(repeatedValues.lookup(read->get()));
 }
 
-/// What only backward read.
+/// Values that only backward read.
 void Recomputation::eraseUnused() {
   for (Operation *op : llvm::reverse(ops.getForward()))
     if (isOpTriviallyDead(op))

@@ -1,9 +1,9 @@
 //===- RecomputedOps.cpp - What may be computed twice ---------------------===//
 
 #include "passes/memory/RecomputedOps.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Reads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,14 +1,14 @@
 //===- BucketReductions.cpp - Small reductions are one call ---------------===//
 //
-// What a collective costs at least is paid once for all that are ready near one
+// The minimum cost of a collective is paid once for all that are ready near one
 // another. A sum of a concatenation adds the members' elements in the order of
-// the ranks, as each sum of its own does: no bit changes.
+// the ranks, as separate sums do: no bit changes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/OverlapProblem.h"
@@ -88,7 +88,7 @@ double BucketFinder::getSeconds(AllReduceOp like, int64_t elements) {
   return times.getModel().getSeconds(cast<CollectiveOpInterface>(*whole));
 }
 
-/// What it takes to put so much into a bucket and to take it out again.
+/// The time of copying so much into a bucket and out again.
 double BucketFinder::getCopySeconds(int64_t elements, Type type) {
   Work work;
   work.bytes = 4.0 * getTensorBytes(getFlatType(type, elements));
@@ -174,7 +174,7 @@ static Value unflatten(OpBuilder &builder, Location loc, Value flat,
                                        getAllDims(type));
 }
 
-/// What several modules are for, one after the other.
+/// The modules that it is for, one after the other.
 static StringAttr joinScopes(ArrayRef<AllReduceOp> members) {
   SmallVector<StringRef> names;
   for (AllReduceOp member : members)

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/overlap/ChunkPlan.h"
@@ -59,12 +59,12 @@ private:
   ChunkPlan plan;
   int64_t chunks;
   OpBuilder b;
-  /// Of a ring: for each part, by its number, which block of all it is; and
-  /// where these begin, by the size of all. They are made before `first`.
+  /// For a ring: for each part, by its number, the number of its block; and the
+  /// position of these, by total size. They are created before `first`.
   Operation *first = nullptr;
   SmallVector<Value> places;
   DenseMap<int64_t, SmallVector<Value>> begins;
-  /// What has been made in chunks, along which dimension.
+  /// Values that are in chunks, and along which dimension.
   llvm::MapVector<Value, std::pair<int64_t, SmallVector<Value>>> made;
 };
 } // namespace
@@ -228,7 +228,7 @@ void Chunking::passSlices() {
   }
 }
 
-/// Whoever reads all of it gets it in one piece.
+/// Readers of the whole get it in one piece.
 void Chunking::join(Value whole) {
   if (whole.use_empty())
     return;
@@ -280,7 +280,7 @@ void Chunking::writeChunks() {
   passSlices();
 }
 
-/// The neighbour's block, of what `collective` does.
+/// The neighbour's block, for `collective`.
 Value Chunking::passOn(Operation *collective, Value block, int64_t shift) {
   auto cause = collective->getAttrOfType<StringAttr>("cause");
   auto next = SendRecvOp::create(
@@ -390,7 +390,8 @@ struct ChunkCollectives
       asked[wish].second = true;
       Chunking(std::move(*best)).write();
     }
-    // What was put together for a collective that is in chunks as well.
+    // The operands of a concatenation for a collective that is in chunks as
+    // well.
     getOperation().walk([](tensor::ConcatOp joined) {
       if (joined->use_empty())
         joined.erase();
@@ -413,7 +414,7 @@ struct ChunkCollectives
       }
     if (failed)
       return signalPassFailure();
-    // What is done is not to be done again.
+    // An op is not split twice.
     NamedAttrList left;
     for (NamedAttribute module :
          (*mesh)->getAttrOfType<DictionaryAttr>(kOverlapAttr))

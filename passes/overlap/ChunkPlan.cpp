@@ -74,10 +74,9 @@ bool mlir::dist::isInChunks(Value value, int64_t dim, int64_t chunks) {
 }
 
 /// The elementwise ops between chunks of the collective before and a product:
-/// nothing has to be put together for them if nothing else reads what they
-/// make.
+/// nothing has to be concatenated for them if nothing else reads their results.
 static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
-  // By op: its loop, and whether it is made of chunks.
+  // By op: its loop, and whether it depends on chunks.
   llvm::MapVector<Operation *, std::pair<unsigned, bool>> found;
   auto visit = [&](auto &&visit, Value value, int64_t dim) -> bool {
     if (isInChunks(value, dim, chunks))
@@ -104,7 +103,7 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
     if (auto along = *findLoopDim(product.op.getMatchingIndexingMap(operand),
                                   product.loop))
       visit(visit, operand->get(), *along);
-  // Users come after what they use.
+  // Users come after their operands.
   SmallVector<Operation *> ops;
   for (auto &[op, chunked] : found)
     if (chunked.second)
@@ -128,7 +127,7 @@ mlir::dist::findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
   return std::nullopt;
 }
 
-/// Adds what is cut with the collective of what makes its operand.
+/// Adds the ops that compute the operand and are split with the collective.
 static void addProducers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
@@ -172,13 +171,13 @@ static void addProducers(ChunkPlan &plan) {
   });
 }
 
-/// Adds what is cut with the collective of what reads its result.
+/// Adds the ops that read the result and are split with the collective.
 static void addConsumers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
   Block *block = collective->getBlock();
-  // Forward in the block's order, up to products. What needs more than was
-  // there before the first of them belongs to what comes later.
+  // Forward in the block's order, up to products. Ops that need more than the
+  // values before the first of them belong to later ones.
   llvm::MapVector<Value, int64_t> cut;
   auto isAfter = [](Operation *x, Operation *y) {
     return y->isBeforeInBlock(x);
@@ -235,7 +234,7 @@ static void addConsumers(ChunkPlan &plan) {
   }
 }
 
-/// What is cut with a collective along `dim`.
+/// The ops that are split with a collective along `dim`.
 static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   ChunkPlan plan{collective, dim, chunks};
   addProducers(plan);

@@ -1,10 +1,9 @@
-//===- ChunkPlan.h - What is cut with a collective --------------*- C++ -*-===//
+//===- ChunkPlan.h - Ops that are split with a collective -------*- C++ -*-===//
 //
-// With a collective are cut the ops of its block that make what it sends or
-// read what it brings, up to the nearest products. No sum is taken apart: the
-// dimension is one of rows everywhere, or of blocks of columns that one product
-// makes, queries, keys and values say, which a reshape takes apart for the
-// collective.
+// The ops of a block that compute a collective's operand, or read its result,
+// are split with it, up to the nearest products. No sum is split: the dimension
+// is one of rows everywhere, or of blocks of columns of one product (queries,
+// keys and values) that a reshape separates for the collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,39 +22,39 @@ struct ChunkedOp {
   unsigned loop;
 };
 
-/// A collective, the dimension along which it is cut, into how many parts, and
-/// the ops that are cut with it, in their order.
+/// A collective, the dimension along which it is split, the number of parts,
+/// and the ops that are split with it, in their order.
 struct ChunkPlan {
   Operation *collective;
   int64_t dim;
   int64_t chunks;
-  /// Of a ring: parts are of equal size, and number 0 is elsewhere on each
+  /// For a ring: parts have equal size, and part 0 is another one on each
   /// device.
   bool isRing = false;
   SmallVector<ChunkedOp> producers = {}, consumers = {};
   unsigned products = 0;
-  /// What takes the dimension, of blocks, off one that a product has; null
-  /// where none does.
+  /// The op that separates the dimension of blocks from one that a product has;
+  /// null if there is no such op.
   tensor::ExpandShapeOp apart = {};
 };
 
 /// The plan with the most products, along a dimension whose elements the
-/// collective leaves apart; none where no product is cut with it.
+/// collective does not combine. Empty if no product is split with it.
 std::optional<ChunkPlan> findChunks(Operation *collective, int64_t chunks);
 
-/// What is done with a collective that goes around a ring; fails where it
-/// cannot.
+/// The plan of a collective as a ring; fails if that is impossible.
 FailureOr<ChunkPlan> findRing(Operation *collective, MeshOp mesh);
 
-/// Whether a value was put together of such chunks, for the collective before.
+/// Whether a value was concatenated from such chunks, for the collective
+/// before.
 bool isInChunks(Value value, int64_t dim, int64_t chunks);
 
-/// The dimension of an operand along which the loop runs; nothing if it does
-/// not. Fails where it does so otherwise than element by element.
+/// The dimension of an operand along which the loop runs; empty if there is no
+/// such dimension. Fails if it does not run element by element.
 FailureOr<std::optional<int64_t>> findLoopDim(AffineMap map, unsigned loop);
 
-/// The dimension that a reshape takes blocks of which are its dimension `dim`,
-/// and what is in each the next one; nothing where it does not.
+/// The dimension that a reshape splits into blocks (its dimension `dim`) and
+/// their contents (the next one); empty if it does not.
 std::optional<int64_t> findBlocksOf(ArrayRef<ReassociationIndices> groups,
                                     int64_t dim);
 

@@ -49,7 +49,7 @@ static bool isBorder(Operation *op) {
          isLibraryCall(op);
 }
 
-/// What the value is a view of; null for memory that each user has its own of.
+/// The source of a view; null for memory that each user has its own of.
 static Value getRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<tensor::EmptyOp, linalg::FillOp>(op))
@@ -92,7 +92,7 @@ private:
 };
 } // namespace
 
-/// Cuts what is between two borders.
+/// Splits the ops between two borders.
 void UnitFinder::cutRun() {
   SmallVector<Operation *> computed;
   for (Operation *op : run)

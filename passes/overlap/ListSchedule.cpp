@@ -25,7 +25,8 @@ public:
 
   bool empty() const { return order.empty(); }
   void insert(unsigned number);
-  /// Of the first group: the one after `last` in the order given, or the first.
+  /// From the first group: the task after `last` in the original order, or the
+  /// first.
   unsigned takeAfter(unsigned last);
 
 private:
@@ -116,7 +117,7 @@ void ReadyTasks::groupByTransfers(const OverlapProblem &problem) {
     if (problem.tasks[number].kind == OverlapTask::Compute)
       keys[group] += problem.tasks[number].seconds;
   }
-  // What no transfer needs can wait.
+  // Tasks that no transfer needs can wait.
   keys[count] = std::numeric_limits<double>::infinity();
 }
 
@@ -174,7 +175,7 @@ void ListScheduler::becomeReady(unsigned number) {
   }
 }
 
-/// Puts the task, and what is free and it needs, at the end of the order.
+/// Puts the task, and free tasks that it needs, at the end of the order.
 void ListScheduler::place(unsigned number) {
   SmallVector<std::pair<unsigned, unsigned>> stack = {{number, 0}};
   while (!stack.empty()) {
@@ -195,7 +196,7 @@ void ListScheduler::place(unsigned number) {
   }
 }
 
-/// Transfers that the task uses, itself or through what is free, leave the
+/// Transfers that the task uses, itself or through free tasks, leave the
 /// window.
 void ListScheduler::markUsed(unsigned number) {
   SmallVector<unsigned> pending;
@@ -290,8 +291,8 @@ void ListScheduler::compute(unsigned number) {
   schedule(number, now);
 }
 
-/// For each task where in the order what it makes is used first, and for each
-/// place how many computations come before it.
+/// For each task, the position in the order of the first use of its results;
+/// and for each position, the number of computations before it.
 void ListScheduler::findFirstUses(std::vector<unsigned> &firstUse,
                                   std::vector<unsigned> &computedBefore) const {
   unsigned count = problem.tasks.size(), computed = 0;
@@ -327,7 +328,7 @@ void ListScheduler::findStarted() {
       flightEnds[task.comm] = std::max(flightEnds[task.comm], first);
     }
   }
-  // From the last: the next call that is done where it stands.
+  // From the last: the next synchronous call.
   std::vector<unsigned> nextCall(problem.numComms, count);
   for (unsigned at = count; at-- > 0;) {
     unsigned number = result.order[at];
@@ -368,7 +369,7 @@ OverlapOrder ListScheduler::run() {
     }
     compute(ready.takeAfter(last));
   }
-  // What is free and used by the terminator alone.
+  // Free tasks that only the terminator uses.
   for (size_t number = 0; number < problem.tasks.size(); ++number)
     place(number);
   findStarted();

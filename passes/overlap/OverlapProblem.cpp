@@ -2,8 +2,8 @@
 
 #include "passes/overlap/OverlapProblem.h"
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/KernelUnits.h"
 #include "passes/schedule/names/ModuleNotes.h"
@@ -33,7 +33,7 @@ OverlapTask::Wish mlir::dist::getWish(Operation *op, MeshOp mesh) {
   Attribute wish = findWish(op, mesh);
   if (!wish)
     return OverlapTask::None;
-  // What is wanted in chunks is wanted beside something.
+  // A collective in chunks is meant to run beside something.
   auto always = dyn_cast<BoolAttr>(wish);
   return always && !always.getValue() ? OverlapTask::Never
                                       : OverlapTask::Always;
@@ -86,7 +86,7 @@ private:
 
 /// For a task: the bytes alive after it, and during it.
 void ProblemBuilder::countBytes(OverlapTask &task) {
-  // A view keeps alive what it is of.
+  // A view keeps its source alive.
   llvm::SmallPtrSet<Operation *, 8> inside(task.ops.begin(), task.ops.end());
   DenseMap<Operation *, Operation *> lastUse;
   llvm::SmallPtrSet<Operation *, 8> escaping;
@@ -240,7 +240,7 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
   };
   for (unsigned number : order.order) {
     const OverlapTask &task = problem.tasks[number];
-    // What started is waited for by its first user.
+    // The first user of a started transfer waits for it.
     for (unsigned need : task.getReads())
       if (doneAt[need] > now) {
         cost.exposed += doneAt[need] - now;

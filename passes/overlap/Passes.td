@@ -34,7 +34,8 @@ def DistUnrollAxis : Pass<"dist-unroll-axis", "::mlir::ModuleOp"> {
     own, so that kernels are those of the program without turns.
 
     Other collectives along the axis are an error: a reduction would add in
-    another order than without turns. `--dist-whole-sums`, a part of `turns=AXIS`, removes these.
+    another order than without turns. `--dist-whole-sums`, a part of `turns=AXIS`,
+    removes these.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::arith::ArithDialect",
@@ -117,11 +118,11 @@ def DistChunkCollectives : Pass<"dist-chunk-collectives", "::mlir::ModuleOp"> {
     beside the collective is taken, then the outermost.
 
     The ops around a collective are split too. Backwards these are the ops that
-    compute what is sent and that nothing else reads, up to a product. Forwards they
-    are the ops that read what is received, up to a product (Wang et al. 2023,
-    "Overlap Communication with Dependent Computation via Decomposition in Large Deep
-    Learning Models").
-    `--dist-schedule-overlap` then computes one chunk while another travels.
+    compute what is sent and that nothing else reads, up to a product. Forwards
+    they are the ops that read what is received, up to a product (Wang et al.
+    2023, "Overlap Communication with Dependent Computation via Decomposition in
+    Large Deep Learning Models"). `--dist-schedule-overlap` then computes one
+    chunk while another travels.
 
     ```mlir
     %y = linalg.contract … ins(%a, %w : tensor<4x16x64xf32>, …) …

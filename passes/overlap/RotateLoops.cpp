@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Reads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -66,7 +66,7 @@ private:
   /// Whether more could be sent ahead with more memory.
   bool lacksMemory = false;
   OverlapCost given, least;
-  /// What is done a turn ahead.
+  /// The ops that are moved one iteration ahead.
   llvm::SmallSetVector<Operation *, 16> ahead;
 };
 } // namespace
@@ -75,7 +75,7 @@ bool LoopRotation::isFetchable(Operation *op) {
   if (!isMemoryEffectFree(op) ||
       (isTransfer(op) && getWish(op, mesh) == OverlapTask::Never))
     return false;
-  // What others read as well would have to be kept for a turn.
+  // Values that others read as well would have to be kept for an iteration.
   if (!isTransfer(op) && !isFree(op) && !op->hasOneUse())
     return false;
   bool hangsOnLoop = false;
@@ -107,8 +107,8 @@ bool LoopRotation::findCandidates() {
   return !candidates.empty();
 }
 
-/// The problem of a turn that has what these transfers bring from the turn
-/// before it, and fetches it for the next one.
+/// The problem of an iteration that gets these transfers' results from the
+/// iteration before it, and issues them for the next one.
 static OverlapProblem
 bringAhead(OverlapProblem problem,
            const llvm::SmallPtrSetImpl<Operation *> &ops) {
@@ -128,7 +128,7 @@ bringAhead(OverlapProblem problem,
   return problem;
 }
 
-/// The fastest order of those that need no more than `bytes`.
+/// The fastest order that needs no more than `bytes`.
 static std::optional<OverlapCost> findLeast(const OverlapProblem &problem,
                                             double bytes) {
   std::optional<OverlapCost> least;
@@ -214,8 +214,8 @@ void LoopRotation::findMakers() {
       ahead.insert(&op);
 }
 
-/// What is free is made for both turns; and where something was between two
-/// kernels, something stays.
+/// Free ops are created for both iterations; and if an op was between two
+/// kernels, an op stays there.
 void LoopRotation::separateMakers() {
   IRMapping copies;
   SmallVector<Operation *> free;
@@ -308,7 +308,7 @@ struct RotateLoops : mlir::dist::impl::DistRotateLoopsBase<RotateLoops> {
       return;
     StepTimes times(getOperation(), *machine, *mesh);
     CommNumbers comms;
-    // Inner loops first: what they begin with may be a turn ahead as well.
+    // Inner loops first: their initial values may be moved as well.
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {

@@ -1,8 +1,8 @@
 //===- ScheduleOverlap.cpp - Collectives run beside computation -----------===//
 
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
@@ -28,7 +28,7 @@ static void apply(const OverlapProblem &problem, const OverlapOrder &order) {
       task.ops.front()->erase();
       continue;
     }
-    // What is in flight is waited for at the fence, not within the unit.
+    // A transfer in flight is waited for at the fence, not within the unit.
     if (task.kind == OverlapTask::Compute &&
         (followsKernels || (isAnyStarted && task.ops.size() > 1)))
       FenceOp::create(builder, task.ops.front()->getLoc());
@@ -43,7 +43,7 @@ static void apply(const OverlapProblem &problem, const OverlapOrder &order) {
   }
 }
 
-/// Of the transfers that a schedule wants on a stream always, how many are.
+/// The number of transfers with the directive `always` that are on a stream.
 static unsigned countGranted(const OverlapProblem &problem,
                              const OverlapOrder &order) {
   unsigned count = 0;

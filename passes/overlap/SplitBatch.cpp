@@ -1,14 +1,14 @@
 //===- SplitBatch.cpp - The batch in turns --------------------------------===//
 //
-// An axis of the mesh for turns (--dist-unroll-axis), and inputs that are cut
-// along it: what a schedule may say itself, in an axis of its own.
+// An axis of the mesh for turns (--dist-unroll-axis), and inputs that are
+// sharded over it. A schedule can do the same with an axis of its own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/overlap/Passes.h"
 

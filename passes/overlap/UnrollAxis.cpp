@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -60,11 +60,11 @@ private:
   MeshOp mesh;
   MeshAxisAttr axis;
   OpBuilder builder;
-  /// What each value of the program given is in each turn.
+  /// The value in each turn, by value of the original program.
   SmallVector<IRMapping> maps;
   /// Values of the program given that are not the same in all turns.
   DenseSet<Value> varying;
-  /// Loops of which each turn does all turns of this pass.
+  /// Loops of which each turn runs all iterations.
   DenseSet<Operation *> openLoops;
   /// Ops of the original program to emit: those of each turn or that turns
   /// need, and, after them, those that depend on all turns' results.
@@ -77,8 +77,8 @@ private:
 
 } // namespace
 
-/// The sharding without the axis, and the dimension that it shards, or -1. What
-/// is left must hold the turns' parts in their order.
+/// The sharding without the axis, and the dimension that it shards, or -1. The
+/// rest must keep the turns' parts in their order.
 FailureOr<ShardingAttr> Unrolling::removeAxis(ShardingAttr sharding,
                                               int64_t &dim, const Twine &what) {
   dim = -1;
@@ -188,8 +188,8 @@ LogicalResult Unrolling::changeSignature() {
   return result;
 }
 
-/// Whether what devices along an axis of the mesh have may meet in the op, or
-/// differ by it.
+/// Whether values of the devices along an axis of the mesh may meet in the op,
+/// or differ because of it.
 static bool speaksOfAxes(Operation *op) {
   return isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(op);
 }
@@ -205,7 +205,7 @@ bool Unrolling::isExchange(Operation *op) {
   return found;
 }
 
-/// Those that hold, within loops alone, what speaks of axes.
+/// Ops that contain, only in loops, ops that name axes.
 void Unrolling::findOpenLoops() {
   function.walk([&](Operation *op) {
     if (!speaksOfAxes(op))
@@ -265,12 +265,12 @@ LogicalResult Unrolling::findVarying() {
   return success();
 }
 
-/// What the turns have of the value, in one piece along `dim`.
+/// The value of all turns, contiguous along `dim`.
 Value Unrolling::join(Location loc, Value value, int64_t dim) {
   SmallVector<Value> parts;
   for (IRMapping &map : maps)
     parts.push_back(map.lookupOrDefault(value));
-  // Slices that this pass made of one tensor.
+  // Slices of one tensor that this pass created.
   Value whole;
   for (auto [chunk, part] : llvm::enumerate(parts)) {
     auto type = cast<RankedTensorType>(part.getType());
@@ -338,8 +338,8 @@ LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
   return success();
 }
 
-/// An op that speaks of the axis, done by one device; what it does along other
-/// axes it does once for all turns.
+/// An op that names the axis, done by one device. Its part along other axes is
+/// done once for all turns.
 LogicalResult Unrolling::exchange(Operation *op) {
   Location loc = op->getLoc();
   if (auto index = dyn_cast<AxisIndexOp>(op))
@@ -454,8 +454,8 @@ static bool isComputed(Operation *op) {
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
 }
 
-/// In each turn of the loop the turns of this pass follow each other; what is
-/// carried of each of them is carried for each.
+/// In each iteration of the loop the turns follow each other; carried values
+/// are carried for each turn.
 LogicalResult Unrolling::visitLoop(scf::ForOp loop) {
   if (failed(flush()))
     return failure();
@@ -474,7 +474,7 @@ LogicalResult Unrolling::visitLoop(scf::ForOp loop) {
       bound(loop.getUpperBound()), bound(loop.getStep()), inits,
       /*bodyBuilder=*/nullptr, loop.getUnsignedCmp());
   made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  // What is known of a value of all turns, or of the parts of one.
+  // The facts about a value of all turns, or about its parts.
   auto give = [&](Value value, auto &next) {
     Value one;
     for (IRMapping &map : maps) {
@@ -488,7 +488,7 @@ LogicalResult Unrolling::visitLoop(scf::ForOp loop) {
   auto argument = made.getRegionIterArgs().begin();
   for (Value given : loop.getRegionIterArgs())
     give(given, argument);
-  // Nothing in a loop shares a kernel with what is before it.
+  // Nothing in a loop shares a kernel with ops before it.
   DenseSet<Value> before;
   std::swap(before, ofAll);
   if (!made.getBody()->empty())

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -216,7 +216,7 @@ static AttentionOp makeWhole(AttentionOp op, int64_t p,
   return whole;
 }
 
-/// Sets what masks leave of each device's queries.
+/// Sets the blocks that masks leave to each device's queries.
 static void findSeen(AttentionOp op, bool isWhole, ArrayRef<AxisRefAttr> axes,
                      KeyWindows &masks, Strategies &ways) {
   Operation *before = op->getPrevNode();
@@ -243,7 +243,7 @@ static int64_t countRuns(Operation *op) {
 }
 
 /// Bytes of one key or value where it travels: before heads that share it get
-/// copies of their own.
+/// their copies.
 static int64_t getTravellingBytes(const Collectives &makers) {
   int64_t bytes = 0;
   for (AllGatherOp op : makers.gathers)
@@ -253,7 +253,7 @@ static int64_t getTravellingBytes(const Collectives &makers) {
   return bytes;
 }
 
-/// Of an attention whose queries are those of one device, or whose heads are.
+/// For an attention whose queries are those of one device, or whose heads are.
 static std::optional<AttentionUse> makeLocalUse(AttentionOp op, Value result,
                                                 KeyWindows &masks) {
   if (llvm::is_contained(op.getDimSizes(), ShapedType::kDynamic))

@@ -119,7 +119,7 @@ int64_t Scan::run() {
           nested = std::max(nested, getPeakBytes(inner));
     peak = std::max(peak, live + nested);
 
-    // What this op used last is freed after it.
+    // Values that this op used last are freed after it.
     llvm::SmallPtrSet<Buffer *, 4> done;
     auto release = [&](Buffer *buffer) {
       if (buffer && buffer->lastUse == position && done.insert(buffer).second)

@@ -6,7 +6,7 @@
 
 #include "passes/report/Report.h"
 #include "dialects/dist/IR/Packing.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -83,8 +83,8 @@ namespace {
 using Packs = llvm::MapVector<std::pair<StringRef, StringRef>, int64_t>;
 } // namespace
 
-/// Adds what is copied for collectives to the first of their kind in the same
-/// module.
+/// Adds the bytes that are copied for collectives to the first of their kind in
+/// the same module.
 static void addPacks(const Packs &packs, FunctionReport &report) {
   Packs left = packs;
   for (CollectiveUse &use : report.collectives) {
@@ -96,10 +96,10 @@ static void addPacks(const Packs &packs, FunctionReport &report) {
     report.packedBytes += bytes;
 }
 
-/// Adds what a block, which runs `count` times, keeps for backward.
+/// Adds the values that a block, which runs `count` times, keeps for backward.
 static void addBackward(Block &block, int64_t count, FunctionReport &report) {
   for (BackwardUse &use : getBackwardUses(block)) {
-    // One time after the other: what is kept is, each time anew.
+    // Repeated runs: kept values are kept again each time.
     use.addedFlops *= count;
     use.addedBytes *= count;
     use.addedBytesSent *= count;
@@ -113,7 +113,8 @@ static void addBackward(Block &block, int64_t count, FunctionReport &report) {
   }
 }
 
-/// Adds what the ops of `region`, which runs `count` times, send and compute.
+/// Adds the communication and computation of the ops of `region`, which runs
+/// `count` times.
 static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
                            FunctionReport &report, Packs &packs) {
   for (Block &block : region)

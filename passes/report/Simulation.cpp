@@ -1,8 +1,8 @@
 //===- Simulation.cpp - How long a step takes on a machine ----------------===//
 
 #include "passes/report/Simulation.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "passes/report/Report.h"
@@ -70,7 +70,7 @@ mlir::dist::simulate(ModuleOp module, const Machine &machine, bool wantEvents) {
   return simulation;
 }
 
-/// What a process or a thread of a trace is called.
+/// The name of a process or a thread of a trace.
 static void printName(llvm::json::OStream &json, StringRef what, int64_t thread,
                       StringRef name) {
   json.object([&] {

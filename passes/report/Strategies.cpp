@@ -8,7 +8,7 @@
 
 #include "passes/report/Strategies.h"
 #include "dialects/dist/IR/Halo.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "passes/bounds/Bounds.h"
 
 using namespace mlir;
@@ -77,8 +77,8 @@ Strategies::Strategies(AttentionOp op, ArrayRef<AxisRefAttr> axes,
       getRowBytes(op, 1, op.getKeyDim()) + getRowBytes(op, 2, op.getKeyDim());
   queryBytes = getRowBytes(op, 0, op.getQueryDim());
   resultBytes = getRowBytes(op, result, op.getQueryDim());
-  // Half of the queries and what the body reads of them, their means, their
-  // largest scores and sums; and one number (RingAttention.cpp).
+  // Half of the queries and further operands of the body for them, their means,
+  // their largest scores and sums; and one number (RingAttention.cpp).
   int64_t number = op.getScoreType().getWidth() / 8, numbers = 2 * number;
   for (unsigned dim = 0; dim < op.getNumBatches(); ++dim)
     numbers *= sizes[dim];
@@ -98,13 +98,13 @@ void Strategies::takeAllHeads(int64_t all, int64_t here) {
 void Strategies::add(AttentionStrategy way, std::string name, int64_t bytes,
                      int64_t flops, std::string problem) {
   bool isChosen = way == chosen;
-  // The program's own collectives say better what it sends.
+  // The program's own collectives give the bytes more exactly.
   use.ways.push_back({std::move(name), isChosen ? sent.value_or(bytes) : bytes,
                       flops, isChosen, std::move(problem)});
 }
 
-/// Rows of scores with a block of keys each that masks leave something of: of
-/// the device that has most, and of all devices.
+/// Pairs of rows of scores and blocks of keys that masks do not exclude: of the
+/// busiest device, and of all devices.
 std::pair<int64_t, int64_t> Strategies::countSeen() const {
   int64_t first = getFirstHalf(rows), most = 0, all = 0;
   for (int64_t device = 0; device < p; ++device) {
@@ -153,7 +153,7 @@ AttentionUse Strategies::list() {
   return std::move(use);
 }
 
-/// Of attention that gets neighbours' keys by these exchanges.
+/// For attention with these exchanges of neighbours' keys.
 static AttentionUse makeHaloUse(AttentionOp op,
                                 const llvm::SetVector<HaloExchangeOp> &ofKeys,
                                 const llvm::SetVector<HaloExchangeOp> &ofValues,

@@ -63,7 +63,7 @@ DeviceBlocks::Block DeviceBlocks::find(Value whole, int64_t dim) {
   Block block;
   if (cast<RankedTensorType>(whole.getType()).hasStaticShape()) {
     block = make(whole, dim);
-    // What nothing was gathered for every device has anyway.
+    // A value that was not gathered is on every device anyway.
     if (!block.value)
       block = cut(whole, dim);
   }
@@ -165,12 +165,12 @@ DeviceBlocks::Block DeviceBlocks::makeLinalg(OpResult whole, int64_t dim) {
         return {};
       cuts.push_back({&operand, number});
     }
-    // What all elements are made with must be the same for all devices' blocks.
+    // Values that all elements depend on must be equal for all devices' blocks.
     if (!map.isFunctionOfDim(loop.getPosition()) &&
         !isSameForAll(operand.get()))
       return {};
   }
-  // What is gathered says how large blocks are; the rest is as large.
+  // The gathered operands tell how large blocks are; the others are as large.
   Block made;
   SmallVector<Value> operands(op->getOperands());
   std::optional<int64_t> size;
@@ -217,8 +217,8 @@ DeviceBlocks::Block DeviceBlocks::makeLinalg(OpResult whole, int64_t dim) {
   return made;
 }
 
-/// One dimension becomes several, of which `dim` is the outermost that has more
-/// than one element.
+/// One dimension becomes several; `dim` is the outermost that has more than one
+/// element.
 DeviceBlocks::Block DeviceBlocks::makeExpanded(Value whole, int64_t dim) {
   auto expand = whole.getDefiningOp<tensor::ExpandShapeOp>();
   auto type = expand.getResultType();
@@ -245,7 +245,7 @@ DeviceBlocks::Block DeviceBlocks::makeExpanded(Value whole, int64_t dim) {
   return {};
 }
 
-/// Several dimensions become one, of which one has more than one element.
+/// Several dimensions become one; only one of them has more than one element.
 DeviceBlocks::Block DeviceBlocks::makeCollapsed(Value whole, int64_t dim) {
   auto collapse = whole.getDefiningOp<tensor::CollapseShapeOp>();
   auto source = collapse.getSrcType();
@@ -269,8 +269,8 @@ DeviceBlocks::Block DeviceBlocks::makeCollapsed(Value whole, int64_t dim) {
   return block;
 }
 
-/// Other dimensions are sliced; of `dim` at most what a gather has padded is
-/// cut off.
+/// Other dimensions are sliced; of `dim` at most the padding of a gather is cut
+/// off.
 DeviceBlocks::Block DeviceBlocks::makeSliced(Value whole, int64_t dim) {
   auto slice = whole.getDefiningOp<tensor::ExtractSliceOp>();
   llvm::SmallBitVector dropped = slice.getDroppedDims();

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -44,8 +44,8 @@ static ShardingAttr getPlacement(Value value) {
                   : ShardingAttr();
 }
 
-/// Whether the dimension of queries is in plain blocks over just `axes`. The
-/// operand that `query` was made of tells.
+/// Whether the dimension of queries is in plain blocks over exactly `axes`. The
+/// operand that `query` was computed from tells.
 static bool isCutOver(AttentionOp op, Value query, ArrayAttr axes) {
   ShardingAttr sharding = getPlacement(query);
   if (!sharding)
@@ -85,12 +85,12 @@ static LogicalResult checkHalves(AttentionOp op, const NamedAttribute &ring,
 }
 
 namespace {
-/// What is known of the attentions of a module that a directive names.
+/// The facts about the attentions of a module that a directive names.
 struct Module {
   std::vector<bool> seen;
   /// The smallest window of all; empty if one has no window.
   std::optional<KeyWindow> window;
-  /// Of directives that say so: whether devices are busier without it.
+  /// For directives with `zigzag`: whether devices are busier without it.
   bool gains = false;
 };
 

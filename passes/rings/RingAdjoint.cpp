@@ -23,7 +23,7 @@ using namespace mlir::dist;
 
 static constexpr StringLiteral kNames[] = {"keys", "values"};
 
-/// The axes of `all` without those of a ring; null where one of these lacks.
+/// The axes of `all` without those of a ring; null if one of these is missing.
 static ArrayAttr getFurtherAxes(ArrayAttr all, ArrayAttr ring) {
   SmallVector<Attribute> further;
   for (Attribute axis : all)
@@ -44,8 +44,7 @@ static bool isSumOver(Operation *op, ArrayAttr axes) {
          sum.getAxes() == axes;
 }
 
-/// What is done with a cotangent on its way, element by element or in another
-/// shape.
+/// Ops on a cotangent on its way, elementwise or reshapes.
 static bool isMove(Operation *op) {
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     return structured.hasPureTensorSemantics();
@@ -100,7 +99,7 @@ LogicalResult RingAdjoint::findOwnBlock(Operation *sum) {
   return failure();
 }
 
-/// Whether a value is made of a placeholder.
+/// Whether a value depends on a placeholder.
 static bool isMadeOf(Value value, Value placeholder, Operation *until) {
   SetVector<Operation *> users(placeholder.user_begin(),
                                placeholder.user_end());
@@ -171,7 +170,7 @@ LogicalResult RingAdjoint::findOwnerBlocks() {
 Value RingAdjoint::toTravel(const OwnerBlock &ownerBlock, Value block) {
   IRMapping mapping;
   mapping.map(ownerBlock.placeholder, block);
-  // With what was made for it further down.
+  // Together with ops that were created for it further down.
   auto clone = [&](auto &&clone, Operation *made) -> void {
     for (Value operand : made->getOperands()) {
       Operation *maker = operand.getDefiningOp();
@@ -192,7 +191,7 @@ void RingAdjoint::returnToOwner(const Sum &given) {
     sum->getResult(0).replaceAllUsesWith(block);
     return;
   }
-  // Whoever needs all of it gathers it.
+  // Readers of the whole gather it.
   OpBuilder at(sum);
   Operation *from = sum->getPrevNode();
   auto reduce = cast<AllReduceOp>(sum);
@@ -458,7 +457,7 @@ LogicalResult RingAdjoint::write() {
   if (failed(findOwnerBlocks()) || failed(findParts()))
     return failure();
   skips = isZeroOfZero(op);
-  // Of the own block, whose owner adds its part at the end; and those that
+  // For the own block, whose owner adds its part at the end; and those that
   // travel.
   Value own[2], totals[2];
   Value keyBlock = keys.block, valueBlock = values.block;
@@ -501,7 +500,7 @@ LogicalResult RingAdjoint::write() {
   for (unsigned total = 0; total < op.getNumTotals(); ++total)
     op->getResult(3 + total).replaceAllUsesWith(finishTotal(total));
   setScopes(before, op);
-  // What became of the whole cotangents.
+  // The results derived from the whole cotangents.
   llvm::SetVector<Operation *> users(op->user_begin(), op->user_end());
   for (unsigned next = 0; next < users.size(); ++next)
     for (Operation *further : users[next]->getUsers())

@@ -17,9 +17,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/DeadOps.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -95,7 +95,7 @@ Value RingAttention::convert(Value tensor, Type element) {
              })[0];
 }
 
-/// What queries see of a block.
+/// The results of queries for a block.
 RingAttention::PartialAttention RingAttention::compute(const Queries &queries,
                                                        const Step &step) {
   Value first = arith::MulIOp::create(b, loc, step.owner, index(blockKeys));
@@ -138,7 +138,7 @@ RingAttention::add(const PartialAttention &before,
                   b, loc, arith::SubFOp::create(b, loc, own, largest));
               power = select(isEqual(own, largest), one, power);
               Value weight = arith::MulFOp::create(b, loc, sum, power);
-              // Of rows that have seen no key there is nothing.
+              // Rows that have seen no key add nothing.
               return select(isEqual(own, none), zero, weight);
             };
             Value a = weigh(args[0], args[1]), c = weigh(args[2], args[3]);
@@ -165,7 +165,7 @@ RingAttention::add(const PartialAttention &before,
 }
 
 /// Whether queries may see anything of a block, or a row has seen nothing that
-/// would outweigh what is masked, or numbers are so large that nothing would.
+/// would outweigh masked keys, or numbers are so large that nothing would.
 Value RingAttention::needs(const Queries &queries,
                            const PartialAttention &before, const Step &step) {
   Value needed;
@@ -225,7 +225,7 @@ RingAttention::cutHalf(const PartialAttention &seen, bool isFirst) {
           RingWriter::cutHalf(seen.sums, rowPlace, isFirst)};
 }
 
-/// What the device at the other end has computed for the own first half.
+/// The results of the device at the other end for this device's first half.
 RingAttention::PartialAttention
 RingAttention::returnToOwner(const PartialAttention &ofMirrors) {
   // As precise as a block's own means are.
@@ -245,7 +245,7 @@ RingAttention::join(const PartialAttention &firstHalf,
           RingWriter::join(firstHalf.sums, secondHalf.sums, rowPlace)};
 }
 
-/// Rows without any key are what softmax of nothing is: no number, or zero.
+/// Rows without any key get the softmax of nothing: NaN, or zero.
 Value RingAttention::finish(const PartialAttention &seen) {
   RankedTensorType type = typeOf(seen.means);
   bool isZero = op.getNanIsZero();
@@ -366,8 +366,8 @@ void RingAttention::replaceRows(const PartialAttention &seen) {
   }
 }
 
-/// Gathers keys and values over the axes once more, and does with them what is
-/// done before the adjoint: so a turn of a loop keeps blocks for it.
+/// Gathers keys and values over the axes again, and repeats the ops before the
+/// adjoint on them. So an iteration of a loop keeps only blocks for it.
 static void gatherAgain(AttentionAdjointOp op, ArrayAttr axes) {
   Block *block = op->getBlock();
   auto isGather = [&](Operation *maker) {

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/KeyWindow.h"

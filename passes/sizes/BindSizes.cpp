@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/sizes/BindSizes.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,8 +34,7 @@ public:
   LogicalResult run(ArrayRef<SizeBinding> bindings);
 
 private:
-  /// The arithmetic of the mesh that `sharding` names; null where there is no
-  /// sharding.
+  /// The arithmetic of the mesh of `sharding`; null if there is no sharding.
   const MeshLayout *getLayout(ShardingAttr sharding);
   LogicalResult bindArgument(FunctionOpInterface function, unsigned number,
                              ArrayRef<SizeBinding> bindings);
@@ -49,7 +48,7 @@ private:
   LogicalResult visitIf(scf::IfOp branch);
   LogicalResult visitCall(func::CallOp call);
   LogicalResult visitAssert(cf::AssertOp check);
-  /// Whether values handed on have the types of where they go.
+  /// Whether passed values have the types of their targets.
   LogicalResult checkTypes(Operation *op, TypeRange given, TypeRange wanted,
                            StringRef what);
 
@@ -59,7 +58,7 @@ private:
   llvm::DenseMap<Attribute, std::unique_ptr<MeshLayout>> layouts;
   /// Sizes by the names that dimensions have.
   llvm::StringMap<int64_t> sizeOfName;
-  /// Dimensions of arguments whose size is not known, and what tells it.
+  /// Dimensions of arguments with unknown size, and what tells it.
   std::vector<std::pair<std::string, std::string>> missing;
   /// Functions as they are for certain types of arguments.
   llvm::MapVector<std::pair<Operation *, Type>, func::FuncOp> copies;
@@ -298,7 +297,7 @@ LogicalResult Binder::visitIf(scf::IfOp branch) {
   return success();
 }
 
-/// What is asked of sizes alone holds now, or does not.
+/// A condition on sizes alone is now true or false.
 LogicalResult Binder::visitAssert(cf::AssertOp check) {
   std::optional<int64_t> holds = getConstantIntValue(check.getArg());
   if (!holds)
@@ -327,8 +326,8 @@ static bool isScalarCode(Operation *op) {
                       llvm::IsaPred<IndexType, IntegerType>);
 }
 
-/// What an op is now that its sizes are known: a cast says nothing any more,
-/// slices of nothing are not legal.
+/// The op with known sizes: a cast does nothing any more, slices of nothing are
+/// not legal.
 static Value getSimpler(Operation *op) {
   if (isa<tensor::CastOp>(op))
     return op->getOperand(0);
@@ -350,7 +349,7 @@ static Value getSimpler(Operation *op) {
 
 LogicalResult Binder::visitOp(Operation *op) {
   if (isScalarCode(op)) {
-    // What is no constant yet stays.
+    // A value that is not constant yet stays.
     (void)folder.tryToFold(op);
     return success();
   }

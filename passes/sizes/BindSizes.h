@@ -26,6 +26,9 @@ FailureOr<std::vector<SizeBinding>>
 parseBindings(ArrayRef<std::string> texts,
               function_ref<void(const Twine &)> emitError);
 
+/// The texts that parseBindings makes `bindings` of.
+SmallVector<std::string> formatBindings(ArrayRef<SizeBinding> bindings);
+
 /// The name of an argument in bindings.
 std::string getArgumentName(FunctionOpInterface function, unsigned number);
 

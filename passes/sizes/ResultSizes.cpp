@@ -222,7 +222,7 @@ static LogicalResult setCollectiveSizes(CollectiveOpInterface op) {
 // Ops in general
 //===----------------------------------------------------------------------===//
 
-/// What traits and interfaces tell; whether they told.
+/// The types from traits and interfaces; returns whether these tell.
 static bool setByInterface(Operation *op) {
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
     for (OpResult result : op->getResults())

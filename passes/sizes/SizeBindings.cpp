@@ -2,7 +2,7 @@
 
 #include "passes/sizes/SizeBindings.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -40,6 +40,18 @@ mlir::dist::parseBindings(ArrayRef<std::string> texts,
     out.push_back(*binding);
   }
   return out;
+}
+
+SmallVector<std::string>
+mlir::dist::formatBindings(ArrayRef<SizeBinding> bindings) {
+  SmallVector<std::string> texts;
+  for (const SizeBinding &binding : bindings) {
+    std::string dim =
+        binding.dim < 0 ? "" : "[" + std::to_string(binding.dim) + "]";
+    texts.push_back(binding.argument + dim + "=" +
+                    std::to_string(binding.size));
+  }
+  return texts;
 }
 
 std::string mlir::dist::getArgumentName(FunctionOpInterface function,
@@ -101,7 +113,7 @@ FailureOr<llvm::StringMap<int64_t>>
 mlir::dist::findNamedSizes(FunctionOpInterface function,
                            ArrayRef<SizeBinding> bindings) {
   llvm::StringMap<int64_t> sizeOfName;
-  // By name: size, and who said so.
+  // By name: size, and its source.
   llvm::StringMap<std::string> said;
   std::string known;
   auto bind = [&](StringRef name, int64_t size,

@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "tools": ["compiler", "inputs", "train", "verify", "frontends", "lowering", "passes", "dialects", "runtime"],
 }
 CHECKED = sorted(MAY_INCLUDE) + ["test", "benchmarks"]
+MOST_FILES, MOST_LINES = 40, 9000
 
 
 def sources():
@@ -76,6 +77,19 @@ def check_arrow(path, text):
     return None
 
 
+def check_room(folder, files, lines):
+    """The problem with the size of a folder, or None."""
+    if folder.split("/")[0] in MAY_INCLUDE and (files > MOST_FILES or lines > MOST_LINES):
+        return f"{folder} has {files} files and {lines} lines; at most {MOST_FILES} and {MOST_LINES}"
+    return None
+
+
+def check_runtime(path, text):
+    """The problem with the first include of LLVM in the runtime, which dist-exec is made of, or None."""
+    match = re.search(r'(?m)^#include "(mlir|llvm)/.*$', text)
+    return f"{path}: the runtime includes nothing of LLVM: {match[0]}" if path.startswith("runtime/") and match else None
+
+
 def find_circle(edges):
     """A list of folders that include each other in turn, or None."""
     state, path = {}, []
@@ -105,13 +119,16 @@ def find_circle(edges):
 def main():
     banners, arrows, count = [], [], 0
     edges = collections.defaultdict(set)
+    files, lines = collections.Counter(), collections.Counter()
     for path in sources():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             text = file.read()
         count += 1
         banners.append(check_banner(path, text))
-        arrows.append(check_arrow(path, text))
+        arrows.append(check_arrow(path, text) or check_runtime(path, text))
         folder = os.path.dirname(path)
+        files[folder] += 1
+        lines[folder] += text.count("\n")
         for _, other in includes(text):
             if other != folder:
                 edges[folder].add(other)
@@ -128,10 +145,13 @@ def main():
         ("sources are found", 0, None if count > 100 else f"only {count} files under {ROOT}"),
         ("banners", 0, all_of(banners)),
         ("arrows point down", 0, all_of(arrows)),
+        ("rooms are small", 0, all_of(check_room(folder, files[folder], lines[folder]) for folder in sorted(files))),
         ("no circle of folders", 0, circle and "folders include each other: " + " -> ".join(circle)),
         # The checks see what they are there for.
         ("a broken banner is seen", 0, seen(check_banner("a/B.cpp", "//===- B.cpp - Text\n//---===//\n"))),
         ("an arrow up is seen", 0, seen(check_arrow("dialects/A.cpp", '#include "passes/B.h"\n'))),
+        ("LLVM in the runtime is seen", 0, seen(check_runtime("runtime/A.cpp", '#include "llvm/B.h"\n'))),
+        ("a large room is seen", 0, seen(check_room("passes", 41, 1) and check_room("passes", 1, 9001))),
         ("a circle is seen", 0, seen(find_circle(collections.defaultdict(set, a={"b"}, b={"c"}, c={"a"})))),
     ]
     for _, _, problem in results:

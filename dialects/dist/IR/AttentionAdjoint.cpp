@@ -1,7 +1,8 @@
 //===- AttentionAdjoint.cpp - The parts of attention's adjoint ------------===//
 //
-// What dist.attention_adjoint means, in linalg: all scores and weights again,
-// the cotangents of weights and scores, three products, and sums of terms.
+// The meaning of dist.attention_adjoint, in linalg: all scores and weights
+// again, the cotangents of weights and scores, three products, and sums of
+// terms.
 //
 //===----------------------------------------------------------------------===//
 

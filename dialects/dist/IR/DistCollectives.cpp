@@ -212,7 +212,7 @@ static int64_t getBlockRows(int64_t size, ArrayRef<AxisRefAttr> axes,
   return size;
 }
 
-/// Checks that blocks of `rows` are those of as many as `of` says.
+/// Checks that blocks of `rows` are those of a dimension of `of` rows.
 template <typename OpTy>
 static LogicalResult verifyBlockSize(OpTy op, int64_t rows) {
   if (!op.getSize() || ShapedType::isDynamic(rows))
@@ -228,8 +228,8 @@ static LogicalResult verifyBlockSize(OpTy op, int64_t rows) {
                           << std::max<int64_t>(all, 0) << ", not " << rows;
 }
 
-/// Checks what halo_exchange and its adjoint have in common: `block` is a
-/// device's part, `wide` has its halo as well.
+/// The common checks of halo_exchange and its adjoint: `block` is a device's
+/// part, `wide` has its halo as well.
 template <typename HaloOp>
 static LogicalResult verifyHalo(HaloOp op, RankedTensorType block,
                                 RankedTensorType wide) {
@@ -309,8 +309,8 @@ int64_t HaloReduceOp::getBytesSentPerRank(int64_t p) {
   return getHaloBytes(*this, getResult(), getPeriodic(), p);
 }
 
-/// Checks what gather_rows and its adjoint have in common: `block` is a
-/// device's part, `rows` are those that indices name.
+/// The common checks of gather_rows and its adjoint: `block` is a device's
+/// part, `rows` are those that indices name.
 template <typename RowsOp>
 static LogicalResult verifyRows(RowsOp op, RankedTensorType block,
                                 RankedTensorType rows) {

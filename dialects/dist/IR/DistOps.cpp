@@ -68,7 +68,7 @@ static void printText(OpAsmPrinter &printer, Operation *, StringAttr text) {
   stream << '"';
 }
 
-/// Zeros are what is meant where nothing is written.
+/// Zeros are the default.
 static ParseResult parseBoundary(OpAsmParser &parser, BoundaryAttr &boundary) {
   if (dist::parseBoundaryAttr(parser, boundary))
     return failure();

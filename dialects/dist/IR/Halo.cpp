@@ -95,7 +95,7 @@ int64_t mlir::dist::getHaloRowsSent(int64_t rows, int64_t devices, int64_t low,
                                     int64_t high) {
   if (rows == 0 || devices < 2)
     return 0;
-  // Device i sends what those after it lack in front, and those before it
+  // Device i sends rows that those after it lack in front, and those before it
   // behind: a concave function of i, with a corner where either is all.
   int64_t most = 0, last = devices - 1;
   for (int64_t i : {high / rows, high / rows + 1, last - low / rows,

@@ -90,7 +90,7 @@ std::string mlir::dist::describeDirective(Operation *directive) {
     stream << file.substr(file.rfind('/') + 1) << ":" << line.getStartLine()
            << ": ";
   }
-  // Printed where it stands, it would have all values of the module numbered.
+  // Printing it in place would number all values of the module.
   OwningOpRef<Operation *> alone = directive->clone();
   alone->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
   return text;
@@ -132,7 +132,7 @@ static ParseResult parseDimsOrReplicate(OpAsmParser &parser,
   return success();
 }
 
-/// Whether what modules compute is meant, and axes follow.
+/// Whether the target is a contraction of modules, and axes follow.
 static bool isFeatureTarget(ShardTarget kind) {
   return kind == ShardTarget::Column || kind == ShardTarget::Row ||
          kind == ShardTarget::Heads || kind == ShardTarget::Experts;
@@ -142,7 +142,7 @@ static bool isActivationTarget(ShardTarget kind) {
   return kind == ShardTarget::ModuleInput || kind == ShardTarget::ModuleOutput;
 }
 
-/// `partial = sum {"tp"}`, where it is.
+/// `partial = sum {"tp"}`, if present.
 static ParseResult parseOptionalPartial(OpAsmParser &parser,
                                         OperationState &result) {
   if (failed(parser.parseOptionalKeyword("partial")))
@@ -177,7 +177,7 @@ static ParseResult parseGroups(OpAsmParser &parser, OperationState &result) {
   return success();
 }
 
-/// `groups [64, 16, 16] dim 0` after the list of a parameter, where it is.
+/// `groups [64, 16, 16] dim 0` after the list of a parameter, if present.
 static ParseResult parseOptionalBlocks(OpAsmParser &parser,
                                        OperationState &result) {
   if (failed(parser.parseOptionalKeyword("groups")))
@@ -196,7 +196,7 @@ static ParseResult parseOptionalBlocks(OpAsmParser &parser,
   return success();
 }
 
-/// Which of several tensors is meant, where it says so.
+/// The number of the tensor, if present.
 static ParseResult parseNumber(OpAsmParser &parser, OperationState &result) {
   int64_t number;
   OptionalParseResult hasNumber = parser.parseOptionalInteger(number);

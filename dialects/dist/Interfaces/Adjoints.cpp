@@ -34,7 +34,7 @@ void Adjoints::add(OpBuilder &b, Location loc, Value value, Value cotangent) {
   if (!isActive(value))
     return;
   assert(cotangent.getType() == value.getType());
-  // What passes as it is follows something already.
+  // A cotangent that passes unchanged follows something already.
   if (isFollowing && isa<RankedTensorType>(value.getType()) &&
       !cotangent.getDefiningOp<FollowOp>())
     cotangent = FollowOp::create(b, loc, value.getType(), cotangent, value,
@@ -176,7 +176,7 @@ LogicalResult Adjoints::reverse(OpBuilder &b, ArrayRef<Operation *> ops) {
                              "DifferentiableOpInterface is to give it");
     if (failed(iface.addAdjoints(b, *this)))
       return failure();
-    // What goes back through a module belongs to it.
+    // The cotangents of a module's values belong to the module.
     Attribute scope = op->getDiscardableAttr(kScopeAttr);
     Attribute checkpoint = op->getDiscardableAttr(kCheckpointAttr);
     for (Operation &made :

@@ -126,7 +126,7 @@ private:
   Location loc;
   const MeshLayout &layout;
   const LocalView &view;
-  /// Of the whole op, by dimension.
+  /// For the whole op, by dimension.
   SmallVector<DimShardingAttr> factors;
   SmallVector<int64_t> sizes;
   /// If the queries are sharded and the op has a window: the device's first
@@ -135,8 +135,8 @@ private:
   int64_t left = 0, right = 0;
   /// Dimensions whose padding would be added up.
   SmallVector<unsigned> summed;
-  /// Results with the device's columns alone: their dimension of keys, and
-  /// what they were.
+  /// Results with only the device's columns: their dimension of keys, and the
+  /// original results.
   struct Columns {
     OpResult result;
     unsigned dim;
@@ -220,7 +220,7 @@ void LocalAttention::makeColumns(OpOperand &init, unsigned dim) {
   init.set(tensor::EmptyOp::create(b, loc, extents, type.getElementType()));
 }
 
-/// Results among zeros for all other columns: what takeColumns does, back.
+/// Results among zeros for all other columns: the inverse of takeColumns.
 LogicalResult LocalAttention::putColumns() {
   auto [low, high] = getMargins();
   b.setInsertionPointAfter(op);
@@ -281,8 +281,8 @@ void LocalAttention::fillRows(OpOperand &value) {
       op->getAttr(kScopeAttr)));
 }
 
-/// What is padding of a batch or of queries has no part in the adjoint's sums,
-/// and makes numbers.
+/// Padding of a batch or of queries adds nothing to the adjoint's sums, and
+/// must be finite.
 void LocalAttention::fillSummed() {
   auto adjoint = dyn_cast<AttentionAdjointOp>(op.getOperation());
   if (!adjoint)
@@ -314,8 +314,8 @@ void LocalAttention::fillSummed() {
   fill(adjoint.getSumsOperand(), 1);
 }
 
-/// Indices are those of the whole; keys that there are not have no weight, and
-/// neither has what is padding and would be added up.
+/// Indices are those of the whole. Missing keys have no weight, and neither has
+/// padding that would be added.
 void LocalAttention::rewriteBody(Region &region, unsigned numScores) {
   Block &body = region.front();
   Operation *first = &body.front();

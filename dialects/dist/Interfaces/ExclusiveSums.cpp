@@ -20,7 +20,7 @@ using namespace mlir::dist;
 // The same rows
 //===----------------------------------------------------------------------===//
 
-/// Where a value is placed does not change it.
+/// The value without reshards, which do not change it.
 static Value stripReshards(Value value) {
   while (auto reshard = value.getDefiningOp<ReshardOp>())
     value = reshard.getOperand();
@@ -46,7 +46,7 @@ static bool isZero(Attribute value) {
 }
 
 namespace {
-/// What is known of the scalars of a body while flagged operands are zero.
+/// The known values of the scalars of a body while flagged operands are zero.
 class Scalars {
 public:
   void setZero(Value value) {
@@ -63,8 +63,8 @@ private:
       matchPattern(value, m_Constant(&constant));
     return constant;
   }
-  /// Values that are not made of the zeros are taken to be finite, as they are
-  /// where a sum passes through a multiplication.
+  /// Values that do not depend on the zeros are taken to be finite, as where a
+  /// sum passes through a multiplication.
   bool isFinite(Value value) const {
     if (auto number = dyn_cast_or_null<FloatAttr>(getConstant(value)))
       return number.getValue().isFinite();
@@ -74,7 +74,7 @@ private:
   llvm::SmallDenseMap<Value, Attribute> constants;
   /// Values that may be infinite, or no number, because others are zero.
   llvm::SmallDenseSet<Value> doubtful;
-  /// Values that are made of zeros, and not known.
+  /// Values that depend on zeros, and are unknown.
   llvm::SmallDenseSet<Value> touched;
 };
 } // namespace
@@ -258,7 +258,7 @@ void ExclusiveSums::visit(Operation *op, const ShardingRule &rule,
       findSlotFactors(op, rule, flagged);
   if (!factors || (!isLinear(op, flagged) && !passes(op, rule, flagged)))
     return;
-  // What is accumulated onto is no row.
+  // The accumulator is not a row.
   for (unsigned init : rule.inits)
     if (flagged[init])
       return;
@@ -338,7 +338,7 @@ bool ExclusiveSums::isBestLeftPending(
     return false;
   ExclusiveSums ahead;
   ahead.before = this;
-  // What would be pending, and whether somebody needs it complete.
+  // The pending values, and whether a reader needs one complete.
   llvm::MapVector<Value, bool> pending;
   pending[value] = false;
   SmallVector<Operation *> users;

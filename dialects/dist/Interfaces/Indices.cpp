@@ -46,8 +46,8 @@ static Value createPosition(OpBuilder &b, Location loc,
   return position ? position : arith::ConstantIndexOp::create(b, loc, 0);
 }
 
-/// How much of the last piece, whose size is not known, a device's part of
-/// `localSize` elements has: what the pieces before it leave.
+/// The size of the last piece, which is unknown, in a device's part of
+/// `localSize` elements: the rest after the pieces before it.
 static Value createPartOfLastPiece(OpBuilder &b, Location loc,
                                    const MeshLayout &layout,
                                    ArrayRef<Piece> pieces, Value localSize) {
@@ -152,7 +152,7 @@ LocalIndex mlir::dist::getLocalIndex(OpBuilder &b, Location loc,
     return arith::MulIOp::create(b, loc, x, y);
   };
   LocalIndex out;
-  // What padding holds may be any number.
+  // Padding may be any number.
   Value end = getWholeSize(b, loc, layout, dim, size, localSize);
   out.isHere =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, global, end);

@@ -1,7 +1,8 @@
 //===- LinalgRules.cpp - Linalg ops through their indexing maps -----------===//
 //
-// A loop is a factor; the indexing maps say which dimensions it ties together.
-// Reduction kinds and what commutes with a pending sum are read off the body.
+// A loop is a factor; the indexing maps tell which dimensions it ties together.
+// Reduction kinds, and ops that commute with a pending sum, are found in the
+// body.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,10 +75,10 @@ static FactorKind getLoopKind(linalg::LinalgOp op, unsigned loop,
                                  : FactorKind::Replicated;
 }
 
-/// What a loop adds to an index.
+/// The contribution of a loop to an index.
 using Coefficients = SmallVector<int64_t, 8>;
 
-/// Adds `scale` times an expression; false where it is no sum of multiples of
+/// Adds `scale` times an expression; false if it is not a sum of multiples of
 /// loops.
 static bool addLinear(AffineExpr expr, int64_t scale, Coefficients &loops,
                       int64_t &constant) {
@@ -138,8 +139,8 @@ findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
       rule.factors[*along].kind == FactorKind::Replicated)
     return std::nullopt;
   int64_t moved = loops[*along] * (rule.factors[*along].size - 1);
-  // What a negative stride or a constant leaves out in front is read as well:
-  // the local op's index keeps them.
+  // Elements that a negative stride or a constant leaves out in front are read
+  // as well: the local op's index keeps them.
   return std::make_pair(*along,
                         Window{dim, loops[*along], last - moved + 1, 0});
 }
@@ -262,8 +263,8 @@ static PartialResult getLinalgPartialResult(linalg::LinalgOp op,
   return PartialResult::Partial;
 }
 
-/// Whether the op is a contraction to which zeros add nothing: its operands may
-/// go through functions first, of which some make zero another number.
+/// Whether the op is a contraction to which zeros add nothing. Its operands may
+/// go through functions first, some of which map zero to another number.
 static bool isContractionOfZeros(linalg::LinalgOp op) {
   return linalg::isaContractionOpInterface(op) &&
          llvm::all_of(op.getBlock()->without_terminator(), [](Operation &op) {
@@ -332,7 +333,7 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
   if (failed(setLocalResultTypes(op, view)))
     return failure();
 
-  // Padding must not be accumulated, nor what it would write in windows.
+  // Padding must not be accumulated, nor be written in windows.
   llvm::SmallBitVector written(rule.factors.size());
   for (const TensorRule &result : rule.results)
     for (const Window &window : result.windows)

@@ -8,11 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -62,7 +62,7 @@ static std::optional<int64_t> getNumberedDim(linalg::GenericOp generic) {
     return std::nullopt;
   auto loop = getAffineDimExpr(index.getDim(), generic.getContext());
   AffineMap map = generic.getIndexingMapsArray().back();
-  // Of one that is written in places only, the rest is something else.
+  // If it is written only in places, the rest is something else.
   if (!map.isProjectedPermutation())
     return std::nullopt;
   for (auto [dim, expr] : llvm::enumerate(map.getResults()))
@@ -197,7 +197,7 @@ static LocalRows localize(OpBuilder &b, Location loc, const MeshLayout &layout,
     }
     return chosen;
   };
-  // What is nowhere is an error, as it is on one device.
+  // An index outside of the table is an error, as on one device.
   auto checkRange = [&](Value number) {
     SmallVector<Value> ends;
     SmallVector<int64_t> sizes;
@@ -266,8 +266,8 @@ static LocalRows localize(OpBuilder &b, Location loc, const MeshLayout &layout,
   return {local.getResult(0), mask.getResult(0)};
 }
 
-/// `rows`, of which the first dimensions are those of `areHere`, with zeros for
-/// those that are not.
+/// `rows`, whose first dimensions are those of `areHere`, with zeros for rows
+/// of other devices.
 static Value maskRows(OpBuilder &b, Location loc, Value rows, Value areHere) {
   auto type = cast<RankedTensorType>(rows.getType());
   int64_t batch = cast<RankedTensorType>(areHere.getType()).getRank();
@@ -370,7 +370,7 @@ struct GatherModel
                  gatherDims, table, tableDims, "the gather");
     gather.getIndicesMutable().assign(rows.numbers);
 
-    // Zero what other devices hold.
+    // Zeros for elements of other devices.
     b.setInsertionPointAfter(op);
     Value masked = maskRows(b, loc, gather.getResult(), rows.areHere);
     gather.getResult().replaceUsesWithIf(masked, [&](OpOperand &use) {
@@ -439,7 +439,7 @@ struct ScatterAddModel
     ArrayRef<DimShardingAttr> tableDims = view.operands[1].getDims();
     if (failed(setLocalResultTypes(op, view)))
       return failure();
-    // What is padding adds nothing, to some row that there is.
+    // Padding adds zeros, to some existing row.
     Location loc = op->getLoc();
     b.setInsertionPoint(op);
     auto getWhole = [&](unsigned operand) {

@@ -338,8 +338,8 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
       while (factorLeft == 1 && f + 1 < factorSizes.size())
         factorLeft = factorSizes[++f];
       if (ShapedType::isDynamic(factorLeft)) {
-        // Of a size that is not known all axes that are left are taken to
-        // divide it; a piece of known size need not end within it.
+        // All remaining axes are taken to divide an unknown size; a piece of
+        // known size need not end within it.
         if (!ShapedType::isDynamic(pieceLeft)) {
           exact = false;
           break;
@@ -348,8 +348,8 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         return finish(true);
       }
       if (!ShapedType::isDynamic(pieceLeft) && pieceLeft <= factorLeft) {
-        // The factor holds all of what is left of the piece. Only a major one
-        // may be padded.
+        // The factor has all the rest of the piece. Only a major one may be
+        // padded.
         bool isMajor = &piece == &from.front() && pieceLeft == piece.size;
         if (factorLeft % pieceLeft != 0 ||
             (!isMajor && merging == Merging::Even &&
@@ -422,11 +422,11 @@ DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
   if (llvm::all_of(factors, [&](DimShardingAttr d) { return d == unsharded; }))
     return unsharded;
   SmallVector<Piece, 4> list;
-  // Of sizes that are not known, nothing is padded.
+  // Unknown sizes are not padded.
   bool isMajor = !llvm::is_contained(factorSizes, ShapedType::kDynamic);
   for (auto [factor, factorSize] : llvm::zip_equal(factors, factorSizes)) {
-    // Of nothing, sub-dimensions have no sizes. Only the major factor may be
-    // padded: its padding is at the end of all.
+    // Empty dimensions have no sub-dimension sizes. Only the major factor may
+    // be padded: its padding is at the end of all.
     if (factorSize == 0 ||
         (!isMajor && merging == Merging::Even && !isEven(factor, factorSize)))
       return {};

@@ -95,8 +95,8 @@ Dependence mlir::dist::propagateDependence(Operation *op,
     return commutesIf(isa<arith::NegFOp, arith::ExtFOp>(op));
   case ReductionKind::Max:
   case ReductionKind::Min:
-    // Rounding is monotone, so max(x) + c is max(x + c) to the last bit; but c
-    // must not be infinite, as what a device without elements holds is.
+    // Rounding is monotone, so max(x) + c is max(x + c) to the last bit. But c
+    // must not be infinite, as the value of a device without elements is.
     if (isa<arith::AddFOp>(op))
       return commutesIf(
           (operands[0] == D::Commutes && isFinite(op->getOperand(1))) ||

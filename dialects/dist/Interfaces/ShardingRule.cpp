@@ -92,8 +92,8 @@ static ShardingRule replicatedRule(Operation *op) {
   return rule;
 }
 
-/// Where one tensor knows the size of a factor and another does not, the one
-/// must not be padded, since the other is taken to divide evenly.
+/// If one tensor knows the size of a factor and another does not, the former
+/// must not be padded, since the latter is taken to divide evenly.
 static void keepHalfKnownEven(Operation *op, ShardingRule &rule) {
   auto visit = [&](Type type, const TensorRule &tensor) {
     auto ranked = dyn_cast<RankedTensorType>(type);

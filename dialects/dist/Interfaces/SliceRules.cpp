@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -107,7 +107,7 @@ static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
     bool isUnknown = ShapedType::isDynamic(sizes[dim]);
     unsigned number = unknown;
     unknown += isUnknown;
-    // Single rows and what is read in windows have been seen to.
+    // Single rows and windows have been handled.
     if (sharded == layout.none() || rows[dim])
       continue;
     if (isUnknown) {
@@ -123,7 +123,7 @@ static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
       sizes[dim] = local;
       continue;
     }
-    // Blocks divide evenly: every block shrinks alike.
+    // Blocks divide evenly: every block shrinks in the same way.
     int64_t localBlock = local / (range.whole / range.block());
     offsets[dim] = range.offset / range.block() * localBlock;
     sizes[dim] = range.size / range.block() * localBlock;

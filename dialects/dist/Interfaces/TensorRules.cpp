@@ -1,13 +1,14 @@
 //===- TensorRules.cpp - Reshapes, values from nothing, single elements ---===//
 //
-// What elements or rows are written to must be whole along the dimensions that
-// indices name. A single element is written by the device that has its place;
-// one that is read is needed everywhere, as a number, which cannot be pending.
+// A tensor to which elements or rows are written must be whole along the
+// dimensions that indices name. A single element is written by the device that
+// has its position. An element that is read is needed everywhere, as a number,
+// which cannot be pending.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -308,7 +309,7 @@ struct ExtractModel
   }
 };
 
-/// All devices write, those that have not the place what is there already.
+/// All devices write; those without the position write the old value.
 struct InsertModel
     : ShardingRuleOpInterface::ExternalModel<InsertModel, tensor::InsertOp> {
   ShardingRule getShardingRule(Operation *op) const {

@@ -1,6 +1,7 @@
 //===- ByComputation.h - Ops by what they compute ---------------*- C++ -*-===//
 //
-// What OperationEquivalence lacks to put ops and regions into sets.
+// Equality and hashes of ops and regions for sets and maps, which
+// OperationEquivalence lacks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@
 
 namespace mlir::dist {
 
-/// For sets and maps of ops: they are equal if they compute the same of the
+/// For sets and maps of ops: they are equal if they compute the same from the
 /// same operands.
 struct ByComputation : llvm::DenseMapInfo<Operation *> {
   static constexpr OperationEquivalence::Flags kIgnored =
@@ -34,13 +35,13 @@ struct ByComputation : llvm::DenseMapInfo<Operation *> {
   }
 };
 
-/// Whether two values are one, or computed alike of the same values. `strip`
-/// looks through what does not change a value. Looks at a bounded number of
-/// ops; values that take more are taken to differ.
+/// Whether two values are one, or equal computations from the same values.
+/// `strip` looks through ops that do not change a value. Looks at a bounded
+/// number of ops; false for more.
 bool areComputedAlike(Value a, Value b, function_ref<Value(Value)> strip);
 
-/// A hash of a region: equal for those that isRegionEquivalentTo takes for
-/// equal, wherever they stand.
+/// A hash of a region: equal for regions that isRegionEquivalentTo accepts, in
+/// any position.
 llvm::hash_code hashRegion(Region &region);
 
 } // namespace mlir::dist

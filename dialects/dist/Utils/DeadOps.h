@@ -1,4 +1,4 @@
-//===- DeadOps.h - Erasing what nobody reads --------------------*- C++ -*-===//
+//===- DeadOps.h - Erases dead ops ------------------------------*- C++ -*-===//
 //
 // For a few ops that were just replaced. Upstream's runRegionDCE looks at a
 // whole region, which takes time in proportion to it at every rewrite.
@@ -14,9 +14,9 @@
 
 namespace mlir::dist {
 
-/// Erases those of `ops` that are dead, and what is dead without them: makers
-/// of their operands and of what their regions read. `beforeErasing` is told of
-/// each. Returns what was erased.
+/// Erases those of `ops` that are dead, and ops that are dead without them:
+/// those that compute their operands and the values that their regions read.
+/// Calls `beforeErasing` for each. Returns the erased ops.
 DenseSet<Operation *>
 eraseDead(ArrayRef<Operation *> ops,
           function_ref<bool(Operation *)> isDead = isOpTriviallyDead,

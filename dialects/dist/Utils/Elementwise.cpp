@@ -16,11 +16,18 @@ linalg::GenericOp mlir::dist::createParallelLoops(
   SmallVector<AffineMap> all(maps);
   all.append(inits.size(), b.getMultiDimIdentityMap(rank));
   SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-      b, loc, inits.getTypes(), inputs, inits, all, loops,
-      [&](OpBuilder &inner, Location at, ValueRange args) {
-        linalg::YieldOp::create(inner, at, body(inner, at, args));
-      });
+  auto generic = linalg::GenericOp::create(b, loc, inits.getTypes(), inputs,
+                                           inits, all, loops);
+  // Only now: a body may ask for values that are computed before the op.
+  SmallVector<Type> elements;
+  for (ValueRange tensors : {inputs, inits})
+    for (Type type : tensors.getTypes())
+      elements.push_back(getElementTypeOrSelf(type));
+  SmallVector<Location> locs(elements.size(), loc);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&generic.getRegion(), {}, elements, locs);
+  linalg::YieldOp::create(b, loc, body(b, loc, block->getArguments()));
+  return generic;
 }
 
 Value mlir::dist::mapElements(

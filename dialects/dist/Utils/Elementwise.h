@@ -11,7 +11,7 @@ inline RankedTensorType typeOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType());
 }
 
-/// linalg.generic of which all loops are parallel and walk over `inits` in the
+/// A linalg.generic whose loops are all parallel and walk over `inits` in the
 /// order of their dimensions. `maps` are those of the inputs. `body` gets the
 /// elements of the inputs, then those of `inits`.
 linalg::GenericOp createParallelLoops(
@@ -19,9 +19,9 @@ linalg::GenericOp createParallelLoops(
     ArrayRef<AffineMap> maps, ValueRange inits,
     function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);
 
-/// A new tensor of `element`, of the sizes of the first input. `body` makes an
-/// element of those of the inputs: of the same place, or of that which `maps`
-/// say. `scope`, if given, is the module that it belongs to.
+/// A new tensor of `element`, with the sizes of the first input. `body`
+/// computes an element from those of the inputs: of the same position, or of
+/// the one in `maps`. `scope`, if given, is the module that it belongs to.
 Value mapElements(OpBuilder &builder, Location loc, ValueRange inputs,
                   Type element,
                   function_ref<Value(OpBuilder &, Location, ValueRange)> body,

@@ -1,4 +1,4 @@
-//===- Reads.h - What an op reads of what is around it ----------*- C++ -*-===//
+//===- Reads.h - Values that an op reads from outside -----------*- C++ -*-===//
 
 #ifndef DIST_DIALECTS_DIST_UTILS_READS_H
 #define DIST_DIALECTS_DIST_UTILS_READS_H
@@ -8,7 +8,7 @@
 
 namespace mlir::dist {
 
-/// Visits what the regions of an op read of values from outside, then its
+/// Visits the values from outside that the regions of an op read, then its
 /// operands.
 inline void visitReads(Operation *op, function_ref<void(OpOperand &)> visit) {
   visitUsedValuesDefinedAbove(op->getRegions(),

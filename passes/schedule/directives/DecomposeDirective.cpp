@@ -43,7 +43,7 @@ void Decomposition::moveInto(Operation *op, StringAttr layer, StringRef part) {
               StringAttr::get(op->getContext(), joinPaths(layer, part)));
 }
 
-/// What a parameter goes through within the layer.
+/// The ops of the layer that a parameter goes through.
 void Decomposition::moveChain(Value from, StringAttr layer, StringRef part) {
   if (Operation *op = from.getDefiningOp();
       op && op->getAttr(kScopeAttr) == layer)
@@ -54,7 +54,7 @@ void Decomposition::moveChain(Value from, StringAttr layer, StringRef part) {
       moveInto(op, layer, part);
 }
 
-/// A bias that the contraction is accumulated onto is added to what it makes.
+/// A bias that the contraction is accumulated onto is added to its result.
 Operation *Decomposition::takeOutBias(linalg::LinalgOp contraction) {
   OpOperand *init = contraction.getDpsInitOperand(0);
   Value bias = init->get();
@@ -88,7 +88,7 @@ Operation *Decomposition::takeOutBias(linalg::LinalgOp contraction) {
   return add;
 }
 
-/// The op of the layer that adds a parameter to what the contraction makes.
+/// The op of the layer that adds a parameter to the contraction's result.
 Operation *Decomposition::findBias(Operation *contraction, StringAttr layer,
                                    OpOperand *&parameter) {
   Origins &origins = application.getOrigins();

@@ -17,8 +17,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// An op that applies, or looks up, what all experts of a layer have of one
-/// weight.
+/// An op that applies, or looks up, one weight of all experts of a layer.
 struct ExpertWeight {
   Operation *op;
   ShardingRule rule;
@@ -60,8 +59,8 @@ static std::optional<unsigned> findExpertFactor(Operation *op,
   return std::nullopt;
 }
 
-/// Of a contraction of the same tokens with all experts the experts are output
-/// features, beside each one's own: the factor that is `count` large.
+/// In a contraction of the same tokens with all experts, the experts are output
+/// features, beside each one's own: the factor of size `count`.
 static std::optional<unsigned> findExpertFeature(const ShardingRule &rule,
                                                  OpOperand *parameter,
                                                  ArrayRef<OpOperand *> data,
@@ -81,7 +80,8 @@ static std::optional<unsigned> findExpertFeature(const ShardingRule &rule,
   return std::nullopt;
 }
 
-/// The ops of a module that apply experts' weights; empty where none does.
+/// The ops of a module that apply experts' weights; empty if there are no such
+/// ops.
 static std::vector<ExpertWeight> findExpertWeights(ArrayRef<Operation *> ops,
                                                    Origins &origins) {
   std::vector<ExpertWeight> found;
@@ -151,8 +151,8 @@ private:
 };
 } // namespace
 
-/// A pending one for each row, where it is: it is looked up in a table of ones
-/// that is cut as the weights are.
+/// A pending one for each row, on its owner: it is looked up in a table of ones
+/// that is sharded like the weights.
 FailureOr<Value> ExpertMasks::getMask(const ExclusiveSum &sum,
                                       linalg::GenericOp user) {
   Type element = getElementTypeOrSelf(user.getResult(0).getType());

@@ -7,7 +7,7 @@
 
 #include "passes/schedule/directives/FeatureBlocks.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -240,7 +240,7 @@ FeatureBlocks::splitCollapse(tensor::CollapseShapeOp op, const Blocks &blocks) {
   return out;
 }
 
-/// A slice that lies within one block is one of that.
+/// A slice within one block is a slice of that block.
 bool FeatureBlocks::takeSlice(tensor::ExtractSliceOp slice,
                               const Blocks &blocks) {
   int64_t dim = blocks.dim, offset = slice.getStaticOffsets()[dim],
@@ -291,7 +291,7 @@ FeatureBlocks::splitUser(OpOperand &use, const Blocks &blocks) {
   return splitLoop(structured, *loop, blocks.sizes, {use.get(), &blocks});
 }
 
-/// Lets what reads a value read its blocks.
+/// Lets the readers of a value read its blocks.
 void FeatureBlocks::sink(Value whole, const Blocks &blocks) {
   SmallVector<std::pair<Value, Blocks>> pending{{whole, blocks}};
   while (!pending.empty()) {
@@ -409,7 +409,7 @@ LogicalResult FeatureBlocks::addArguments(FunctionOpInterface function) {
              << before[number].getAs<StringAttr>(kParameterAttr).getValue()
              << "\" has a sharding already, so that it cannot be taken apart";
     auto type = cast<RankedTensorType>(argument.getType());
-    // What is updated stays whole.
+    // A tensor that is updated stays whole.
     if (!type.hasStaticShape() ||
         (before[number] && before[number].contains(kUpdatedAttr)))
       continue;

@@ -47,8 +47,8 @@ namespace {
 /// Shards features of contractions.
 class FeatureSharding {
 public:
-  /// With `units` the features are so many blocks that stay whole. What a
-  /// column makes is sharded over `rest` in no dimension.
+  /// With `units` the features are so many blocks that stay whole. The result
+  /// of a column is sharded over `rest` in no dimension.
   FeatureSharding(ShardOp directive, ScheduleApplication &application,
                   bool isColumn, ArrayRef<AxisRefAttr> axes, int64_t groups,
                   int64_t units = 0, ArrayRef<AxisRefAttr> rest = {})
@@ -104,8 +104,8 @@ FeatureSharding::shardFactor(const FeatureContraction &contraction,
                     << " do not divide the features, which "
                     << "are in factors of " << sizes;
     factor = number;
-    // Blocks that need not divide: as many as others to some devices, fewer to
-    // the last.
+    // Blocks that need not divide evenly: some devices have as many as others,
+    // the last ones fewer.
     if (units > 0 && groupsLeft == 1 && size % units == 0)
       return layout.canonical({Piece{units, SmallVector<AxisRefAttr, 2>(axes)},
                                Piece{size / units, {}}});
@@ -305,8 +305,7 @@ FeatureSharding::shardContraction(const FeatureContraction &contraction) {
 // column and row
 //===----------------------------------------------------------------------===//
 
-/// An error that says what to write for the parameter of a module without a
-/// contraction.
+/// An error with advice for the parameter of a module without a contraction.
 static InFlightDiagnostic suggestPlacement(ShardOp directive,
                                            ScheduleApplication &application,
                                            unsigned scope,
@@ -373,7 +372,7 @@ FailureOr<unsigned> mlir::dist::shardFeatures(ShardOp directive,
            << (scopes.size() == 1 ? " module" : " modules") << ", the first \""
            << application.getScopes().getPath(scopes.front())
            << "\", but no contraction with a parameter";
-  // One that was taken apart is one place.
+  // A contraction that was split is one place.
   return done.size() /
          (directive.getBlocks() ? directive.getBlocks()->size() : 1);
 }
@@ -400,7 +399,7 @@ cutAxes(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes, int64_t heads) {
   return out;
 }
 
-/// What is left of the axes without `major`, as much of them as that is.
+/// The rest of the axes without `major`.
 static SmallVector<AxisRefAttr> getMinorAxes(const MeshLayout &layout,
                                              ArrayRef<AxisRefAttr> axes,
                                              ArrayRef<AxisRefAttr> major) {
@@ -430,9 +429,9 @@ struct HeadCounts {
       }
   }
   bool isEven(int64_t devices) const { return queries % devices == 0; }
-  /// Of heads that the devices do not divide: the blocks that are kept
-  /// together. Those of one key head, unless the largest share would grow so
-  /// that each device has some of the heads of few keys.
+  /// For heads that the devices do not divide: the blocks that are kept
+  /// together. These are the heads of one key head, unless the largest share
+  /// would grow. Then each device has some of the heads of few keys.
   int64_t getUnits(int64_t devices) const {
     if (queries % keys != 0)
       return queries;

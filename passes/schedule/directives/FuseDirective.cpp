@@ -22,7 +22,7 @@ struct Layer {
 
 struct FuseDirective
     : ScheduleDirectiveOpInterface::ExternalModel<FuseDirective, FuseOp> {
-  /// Layers by the path of the module around theirs, and what they read.
+  /// Layers by the path of the module around theirs, and their operands.
   using Groups =
       llvm::MapVector<std::pair<StringRef, Value>, SmallVector<Layer, 4>>;
 
@@ -35,7 +35,7 @@ struct FuseDirective
     Groups groups;
     if (failed(findGroups(op, application, targets, groups)))
       return failure();
-    // What a module has besides, as its gradient, may stay alone.
+    // Other ops of a module, such as its gradient, may stay alone.
     llvm::SmallDenseSet<unsigned> fused;
     for (auto &[key, layers] : groups)
       if (layers.size() > 1)

@@ -44,7 +44,7 @@ struct Features {
   }
 };
 
-/// Finds the blocks and heads that a projection's features are taken apart to.
+/// Finds the blocks and heads that a projection's features are split into.
 class FeatureTrace {
 public:
   FeatureTrace(const llvm::SmallPtrSetImpl<Operation *> &module,
@@ -117,7 +117,7 @@ void FeatureTrace::walkUse(OpOperand &use, const Features &features) {
     return walkCollapse(collapse, features);
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     return walkLoops(structured, use, features);
-  // Within heads, of which a part is rotated, they are put together again.
+  // Within heads, a part of which is rotated, they are concatenated again.
   if (auto concat = dyn_cast<tensor::ConcatOp>(op);
       concat && static_cast<int64_t>(concat.getDim()) != major.place)
     return walk(concat.getResult(), features);
@@ -157,7 +157,7 @@ void FeatureTrace::walkExpand(tensor::ExpandShapeOp expand,
   RankedTensorType type = expand.getResultType();
   Features next{{}, features.offset};
   for (auto [index, dim] : llvm::enumerate(features.dims)) {
-    // Of a part of each head, as is rotated, the heads are known.
+    // Of a part of each head, as in rotations, the heads are known.
     if (index > 0 && expand.getSrcType().getDimSize(dim.place) != dim.size) {
       next.dims.push_back({groups[dim.place].front(), dim.size});
       continue;
@@ -216,7 +216,7 @@ SmallVector<FeatureBlock, 3> FeatureTrace::take(int64_t features) {
   int64_t end = 0;
   for (auto [range, heads] : found) {
     auto [offset, size] = range;
-    // Of ranges within each other the smaller ones are blocks.
+    // Of nested ranges the smaller ones are blocks.
     if (offset == end && size > 0) {
       blocks.push_back({offset, size, heads});
       end += size;

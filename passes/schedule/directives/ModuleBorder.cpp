@@ -1,6 +1,6 @@
 //===- ModuleBorder.cpp - What goes into a module and out -----------------===//
 //
-// By the ops' scopes and the origins of what they read.
+// Finds borders by the ops' scopes and the origins of their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -126,18 +126,18 @@ ModuleBorder::Reads ModuleBorder::sortInputs(const Inputs &inputs,
 }
 
 ModuleBorder::Reads ModuleBorder::findInputs() {
-  // What a weight is applied to is the module's input; masks and the like are
-  // read as well.
+  // The tensor that a weight is applied to is the module's input; masks and the
+  // like are read as well.
   auto [features, all] = findActivations();
   return sortInputs(features.empty() ? all : features, findReads());
 }
 
-/// What only says where a value is, or adds rows to it.
+/// Ops that only place a value, or add rows to it.
 static bool keepsRows(Operation *op) {
   return isa<SyncOp, ShardingConstraintOp, tensor::PadOp>(op);
 }
 
-/// Also by others, of what the module only adds rows to.
+/// Also values of others that the module only adds rows to.
 static bool isReadInWindows(OpOperand &use, int64_t dim) {
   Operation *reader = use.getOwner();
   if (keepsRows(reader))
@@ -210,7 +210,7 @@ SmallVector<Value> ModuleBorder::findOutputs() {
                        [&](Operation *user) { return !contains(user); }) &&
           origins.get(result).kind == Origin::Computed)
         outputs.push_back(result);
-  // What directives put after a value is in its place.
+  // An op that directives put after a value counts as the value.
   auto getPosition = [&](Value output) {
     Operation *op = output.getDefiningOp();
     while (op && scopes.getPosition(op) == 0) {

@@ -55,7 +55,7 @@ struct CheckpointDirective
     for (unsigned scope : targets) {
       auto path = StringAttr::get(op->getContext(), scopes.getPath(scope));
       for (Operation *inside : scopes.getOps(scope)) {
-        // Of modules within each other the outer one is computed again.
+        // Of nested modules the outer one is recomputed.
         auto before = llvm::dyn_cast_or_null<StringAttr>(
             inside->getDiscardableAttr(name));
         if (!before || before.size() > path.size())

@@ -76,8 +76,8 @@ struct GraphHaloDirective
   }
 
 private:
-  /// What is looked up or added up is placed as the indices are, along the
-  /// axes, and sums as the rows that they are of; all else is left open.
+  /// Tables and updates are placed like the indices, along the axes, and sums
+  /// like their rows; all other dimensions are open.
   static LogicalResult place(GraphHaloOp directive, Operation *op,
                              ScheduleApplication &application) {
     auto constrain = [&](OpOperand *use, Value value) {
@@ -93,7 +93,8 @@ private:
                                                      layout.getName(), dims,
                                                      ReductionKind::Sum, {}));
     };
-    // Of indices in several dimensions it is not known which one edges are.
+    // If indices have several dimensions, it is unknown which one is that of
+    // edges.
     auto isLine = [](ArrayRef<int64_t> dims, Value indices) {
       return dims.size() == 1 &&
              cast<RankedTensorType>(indices.getType()).getRank() == 2;

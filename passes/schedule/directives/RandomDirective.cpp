@@ -1,7 +1,6 @@
 //===- RandomDirective.cpp - Streams of random numbers of devices' own ----===//
 //
-// dist.random_streams: written on what draws, which placement is yet to come
-// to.
+// dist.random_streams: noted on the ops that draw, before placement.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,12 +1,11 @@
 //===- ReplaceDirective.cpp - A function's ops in a module's place --------===//
 //
-// dist.replace: what a module reads and makes for others is the function's
-// signature.
+// dist.replace: the module's inputs and outputs are the function's signature.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -26,17 +25,18 @@ public:
       : directive(directive), application(application),
         path(application.getScopes().getPath(scope)) {}
 
-  /// Notes the module's ops. Fails where they are not in one block, or another
+  /// Records the module's ops. Fails if they are not in one block, or another
   /// directive has replaced some.
   LogicalResult find(ArrayRef<Operation *> all);
   LogicalResult checkSignature(FunctionOpInterface function);
-  /// Moves what depends on the module, but stands between its ops, after them.
+  /// Moves ops that depend on the module, but stand between its ops, after
+  /// them.
   LogicalResult gather();
   void replace(FunctionOpInterface function);
 
 private:
   /// The op in the module's block that has `value`, or uses it in a region;
-  /// null where that is in another function's block.
+  /// null if that is in another function's block.
   Operation *findInBlock(Operation *op) const {
     return op ? block->findAncestorOpInBlock(*op) : nullptr;
   }
@@ -76,7 +76,7 @@ LogicalResult Replacement::find(ArrayRef<Operation *> all) {
     return emitError(directive.getLoc())
            << "module \"" << path << "\" cannot be replaced: " << why;
   };
-  // Those that are replaced are no more.
+  // Replaced ops do not exist any more.
   for (Operation *op : all)
     if (!application.take(op))
       return fail("another directive replaces some of its ops");
@@ -142,7 +142,7 @@ LogicalResult Replacement::checkSignature(FunctionOpInterface function) {
 }
 
 LogicalResult Replacement::gather() {
-  // In the order of the block, so that what reads them comes after.
+  // In the order of the block, so that readers come after.
   llvm::SmallSetVector<Operation *, 4> dependent;
   for (Operation *op = ops.front(), *last = ops.back();;
        op = op->getNextNode()) {
@@ -207,7 +207,7 @@ void Replacement::replace(FunctionOpInterface function) {
       op->erase();
 }
 
-/// A module of the model is made of ops of the model.
+/// A module of the model consists of ops of the model.
 static LogicalResult checkLevel(ReplaceOp directive,
                                 FunctionOpInterface function) {
   WalkResult result = function.getFunctionBody().walk([&](Operation *op) {

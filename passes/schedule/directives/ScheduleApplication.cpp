@@ -157,8 +157,8 @@ static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
   return contradicts ? "one of them says 'replicate'" : "";
 }
 
-/// Both placements at once: each dimension as the one that shards it says. Null
-/// and a reason where they contradict each other.
+/// Both placements at once: each dimension as in the one that shards it. Null
+/// and a reason if they contradict each other.
 static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
   llvm::raw_string_ostream why(reason);
   MLIRContext *context = a.getContext();
@@ -368,7 +368,7 @@ LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
   if (failed(verifyFits(directive, value, sharding)))
     return failure();
   OpBuilder builder(op);
-  // Of no module within it, whose own border is elsewhere.
+  // Not for modules within it, whose own border is elsewhere.
   auto module = builder.getStringAttr(scopes.getPath(scope));
   // An earlier directive may have constrained the same border: its constraint
   // is the value, or the reader. Constraints of other modules' borders on the

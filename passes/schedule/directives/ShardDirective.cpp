@@ -232,8 +232,8 @@ static FailureOr<SmallVector<unsigned>> findBlocks(ShardOp directive,
   return found;
 }
 
-/// Places each block of parameters that have been taken apart. Returns how many
-/// parameters they are.
+/// Places each block of parameters that were split. Returns the number of
+/// parameters.
 static FailureOr<unsigned> placeBlocks(ShardOp directive,
                                        ScheduleApplication &application,
                                        ArrayRef<unsigned> targets) {

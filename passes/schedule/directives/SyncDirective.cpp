@@ -1,6 +1,6 @@
 //===- SyncDirective.cpp - dist.sync directives become value-level ones ---===//
 //
-// Of the values at the border of a module, those that a sync speaks about.
+// Finds the values at the border of a module that a sync applies to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,8 @@ private:
 };
 } // namespace
 
-/// The dimension of operand `operand` that dimension `dim` of the op's result
-/// is, where it is exactly one.
+/// The dimension of operand `operand` that equals dimension `dim` of the op's
+/// result, if there is exactly one.
 static std::optional<int64_t> mapDim(Operation *op, OpOperand *operand,
                                      int64_t dim) {
   ShardingRule rule = getShardingRule(op);
@@ -71,9 +71,9 @@ static std::optional<int64_t> mapDim(Operation *op, OpOperand *operand,
   return std::nullopt;
 }
 
-/// Goes back from an output of the module, through what commutes with a pending
-/// sum and through additions of parameters (biases), to the op that leaves a
-/// sum pending. The sync belongs before the first of those additions.
+/// Goes back from an output of the module, through ops that commute with a
+/// pending sum and through additions of parameters (biases), to the op that
+/// leaves a sum pending. The sync belongs before the first of those additions.
 OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
                                   ModuleBorder &module) {
   struct Step {

@@ -1,14 +1,14 @@
 //===- Include.cpp - Schedules within schedules ---------------------------===//
 //
-// Directives of other files, with other names for their axes and text in the
-// place of their parameters.
+// Directives of other files, with other names for their axes and text that
+// replaces their parameters.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/Include.h"
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Directive.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "passes/bounds/Bounds.h"
 #include "passes/schedule/files/Schedule.h"
@@ -25,7 +25,7 @@ namespace {
 /// Expands the includes of one schedule.
 class Includer {
 public:
-  /// Puts directives in the place of `include` and returns them.
+  /// Replaces `include` by directives and returns them.
   FailureOr<SmallVector<Operation *>> expand(IncludeOp include);
 
 private:
@@ -236,8 +236,8 @@ FailureOr<SmallVector<Operation *>> Includer::expand(IncludeOp include) {
   return made;
 }
 
-/// An error where an include of the schedule itself names a parameter, which
-/// only what is included has.
+/// An error if an include of the schedule itself names a parameter, which only
+/// included files have.
 static LogicalResult checkTexts(IncludeOp include) {
   for (NamedAttribute one : include.getWhereAttr()
                                 ? include.getWhereAttr().getValue()

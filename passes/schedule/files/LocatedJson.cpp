@@ -84,7 +84,7 @@ private:
   Position *position;
 };
 
-/// Builds the tree; its methods are what nlohmann's parser calls.
+/// Builds the tree; nlohmann's parser calls its methods.
 class TreeBuilder {
 public:
   TreeBuilder(StringRef file, MLIRContext *context, Position &position)

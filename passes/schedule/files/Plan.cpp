@@ -6,7 +6,7 @@
 
 #include "passes/schedule/files/Plan.h"
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/schedule/files/LocatedJson.h"
@@ -74,8 +74,8 @@ private:
                                       [](auto axis) { return axis.getName(); }),
                       ", ");
   }
-  /// In the order in which they cut, the outermost first; axes that are not
-  /// there replicate. Nullopt for null.
+  /// In cutting order, the outermost first; missing axes replicate. Nullopt for
+  /// null.
   FailureOr<std::optional<SmallVector<AxisPlacement>>>
   readPlacements(const LocatedJson &list);
   FailureOr<std::map<int64_t, DimPlacement>>

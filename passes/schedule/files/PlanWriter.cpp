@@ -6,7 +6,7 @@
 
 #include "passes/schedule/files/PlanWriter.h"
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/schedule/directives/ModuleBorder.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,8 +19,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// On the ops of the model: their numbers, and the types of their operands. Of
-/// no dialect that there is, as they are gone when the plan is written.
+/// On the ops of the model: their numbers, and the types of their operands.
+/// They have no dialect's prefix, since they are gone when the plan is written.
 static constexpr StringLiteral kMarkAttr = "plan.mark",
                                kTypesAttr = "plan.types";
 
@@ -63,8 +63,8 @@ static bool isNumber(StringRef component) {
   return !component.empty() && llvm::all_of(component, llvm::isDigit);
 }
 
-/// The regular expression that matches `name` and what differs from it in
-/// numbers only, or with `isExact` that name alone.
+/// The regular expression that matches `name` and names that differ from it
+/// only in numbers, or with `isExact` that name alone.
 static std::string getKey(StringRef name, bool isExact) {
   std::string key;
   for (StringRef rest = name;;) {
@@ -109,13 +109,13 @@ private:
     std::string name, suffix, value;
   };
 
-  /// The part of a parameter that an argument is, and where it is placed.
+  /// The part of a parameter that an argument is, and its placement.
   struct Part {
     PartAttr part;
     ArrayRef<int64_t> shape;
     ShardingAttr sharding;
   };
-  /// The blocks that a dimension is taken apart in.
+  /// The blocks that a dimension is split into.
   struct Blocks {
     int64_t dim = -1;
     std::string sizes;
@@ -134,8 +134,8 @@ private:
   llvm::DenseMap<unsigned, SmallVector<Operation *, 1>> marked;
   std::vector<Entry> parameters, forward;
   std::vector<std::string> inputs, outputs;
-  /// What the form cannot say, by name (numbers left open) and reason: the
-  /// names, and how many there are.
+  /// Placements that a plan cannot express, by name (numbers left open) and
+  /// reason: the names, and their number.
   llvm::MapVector<std::pair<std::string, std::string>, unsigned,
                   std::map<std::pair<std::string, std::string>, unsigned>>
       unsaid;
@@ -160,8 +160,8 @@ std::string PlanText::giveUp(StringRef name, StringRef why) {
   return "null";
 }
 
-/// `["R", "S(0)"]`, or `{"tp": "S(0)", "dp": "S(0)"}` where that order, which
-/// is not the mesh's, matters.
+/// `["R", "S(0)"]`, or `{"tp": "S(0)", "dp": "S(0)"}` if that order, which is
+/// not the mesh's, matters.
 std::string PlanText::describe(ShardingAttr sharding, StringRef name,
                                const Blocks &blocks) {
   SmallVector<std::string> placements(axes.size(), "R");
@@ -382,8 +382,8 @@ void PlanText::addProgramBorder(FunctionOpInterface entry, bool isInput) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// Members of an object: one key for all names that differ in numbers only,
-/// where all of them are placed alike.
+/// Members of an object: one key for all names that differ only in numbers, if
+/// all of them have the same placement.
 std::vector<std::string> PlanText::group(ArrayRef<Entry> entries) const {
   llvm::MapVector<std::string, SmallVector<const Entry *, 2>,
                   std::map<std::string, unsigned>>

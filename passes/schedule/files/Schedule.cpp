@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/Schedule.h"
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "dist/OutputFile.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -127,7 +127,7 @@ mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
     return emitError(UnknownLoc::get(context)) << file << ":" << deep;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
-  // What is wrong in it, the parser says at its place.
+  // The parser reports errors at their positions.
   OwningOpRef<ModuleOp> parsed =
       parseSourceFile<ModuleOp>(sources, ParserConfig(context));
   if (!parsed)
@@ -153,8 +153,8 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
   return *schedule;
 }
 
-/// Takes fused projections apart for the directives that shard them block by
-/// block. What these name is looked for again when they are applied.
+/// Splits fused projections for the directives that shard them block by block.
+/// The targets of these are looked up again when they are applied.
 static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule,
                                       MeshOp mesh) {
   MeshLayout layout(mesh);
@@ -220,7 +220,7 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
                               places)))
     return failure();
   ScheduleApplication application(module, mesh, functions, allowUnmatched);
-  // Of the ops as they are, before directives put others between them.
+  // For the original ops, before directives insert others between them.
   if (llvm::any_of(schedule.getBody().getOps<ScheduleDirectiveOpInterface>(),
                    [](ScheduleDirectiveOpInterface directive) {
                      return directive.getTargetKind() == TargetKind::Value;

@@ -60,7 +60,7 @@ static std::optional<std::string> translateGlob(StringRef glob,
 }
 
 /// The end of the bracket expression that opens at `regex[open]`, past it; npos
-/// where it does not end.
+/// if it does not end.
 static size_t skipBracket(StringRef regex, size_t open) {
   size_t at = open + 1;
   at += regex.substr(at).starts_with("^");
@@ -72,7 +72,7 @@ static size_t skipBracket(StringRef regex, size_t open) {
   return at < regex.size() ? at + 1 : StringRef::npos;
 }
 
-/// What POSIX calls a class that Perl has an escape for, within brackets.
+/// POSIX's name, within brackets, of a class that Perl has an escape for.
 static StringRef getPerlClass(char escape) {
   switch (escape) {
   case 'd':
@@ -142,7 +142,7 @@ static std::optional<std::string> translateRegex(StringRef regex,
   return posix;
 }
 
-/// What all that the POSIX regular expression matches begins with, character by
+/// The prefix of all matches of the POSIX regular expression, character by
 /// character (nullopt: any).
 static std::vector<std::optional<char>> findPrefix(StringRef regex) {
   std::vector<std::optional<char>> prefix;
@@ -161,7 +161,7 @@ static std::vector<std::optional<char>> findPrefix(StringRef regex) {
   }
   for (size_t i = 0; i < regex.size(); ++i) {
     if (StringRef("[](){}*+?|^$").contains(regex[i])) {
-      // What is repeated may be missing.
+      // A repeated part may be missing.
       if (StringRef("{*?").contains(regex[i]) && !prefix.empty())
         prefix.pop_back();
       break;
@@ -347,7 +347,7 @@ void AlternativeFinder::find(StringRef pattern, size_t begin, size_t end) {
                       StringRef("*+?{").contains(pattern[at + 1]);
     for (auto [before, after] : llvm::zip(ends, llvm::drop_begin(ends))) {
       StringRef text = pattern.slice(before + 1, after);
-      // Several of what is repeated may be needed to match at all.
+      // Several of the repeated parts may be needed to match at all.
       if (isRepeated || (isRegex && ends.size() == 2)) {
         if (!isRepeated)
           find(pattern, before + 1, after);

@@ -1,7 +1,7 @@
 //===- Origins.cpp - Where the tensors that an op reads come from ---------===//
 
 #include "passes/schedule/names/Origins.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;
@@ -32,7 +32,7 @@ static OpOperand *getOnlySource(Value tensor) {
   return data.size() == 1 ? data.front() : nullptr;
 }
 
-/// What a value is that comes from no single other one.
+/// The kind of a value that comes from no single other one.
 static Origin::Kind classify(Value root) {
   if (isa<BlockArgument>(root))
     return isArgumentWith(root, kParameterAttr) ? Origin::Parameter

@@ -1,7 +1,7 @@
 //===- MovedValues.cpp - Values that ops only move ------------------------===//
 
 #include "passes/spmd/graph/MovedValues.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Arithmetic that costs next to nothing beside sending what it makes.
+/// Arithmetic that costs little compared with sending its result.
 static bool isCheap(Operation *op) {
   return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncFOp,
              arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp, arith::AddFOp,

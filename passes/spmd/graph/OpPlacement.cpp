@@ -40,7 +40,7 @@ private:
   const ShardingRule &rule;
   const MeshLayout &layout;
   ArrayRef<ShardingAttr> shardings;
-  /// What the placements say of each factor.
+  /// The sharding of each factor in the placements.
   SmallVector<DimShardingAttr, 8> factors;
 };
 } // namespace
@@ -49,7 +49,8 @@ LogicalResult OpVerifier::verifyFactors() {
   constexpr unsigned kNone = ~0u;
   // The tensor from which the sharding of each factor was read.
   SmallVector<unsigned, 8> origins(rule.factors.size(), kNone);
-  // Dimensions of one factor say it outright, others where none does.
+  // Dimensions of one factor tell it directly; others are used if there are no
+  // such dimensions.
   for (bool isProduct : {false, true})
     for (auto [index, sharding] : llvm::enumerate(shardings)) {
       if (!sharding)
@@ -152,7 +153,7 @@ LogicalResult OpVerifier::verifyPending(const ExclusiveSums &exclusive) {
       any = true;
     }
   }
-  // What is added to may be pending over other axes.
+  // An accumulator may be pending over other axes.
   SmallVector<bool, 8> isAdded = isPassed;
   for (unsigned init : rule.inits)
     isAdded[init] = false;

@@ -193,7 +193,8 @@ Value PlacedValues::getAs(Value value, ShardingAttr wanted, Operation *user,
   if (source && from.isPartial() && graph.isBackward(source) &&
       user->hasTrait<OpTrait::IsTerminator>())
     builder.setInsertionPointAfter(source);
-  // What completes a reduction belongs to the module that left it pending.
+  // An op that completes a reduction belongs to the module that left it
+  // pending.
   Attribute scope = user->getAttr(kScopeAttr);
   if (source && from.isPartial())
     if (Attribute theirs = source->getAttr(kScopeAttr))

@@ -2,8 +2,8 @@
 
 #include "passes/spmd/graph/PlacementGraph.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -28,8 +28,8 @@ bool mlir::dist::isFreeValue(Value value) {
   return false;
 }
 
-/// Whether the op has regions that are no part of the program, but compute an
-/// element of its result, or what one device does.
+/// Whether the op has regions that are not part of the program, but compute an
+/// element of its result, or the work of one device.
 static bool hasBodyApart(Operation *op) {
   return isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp,
              ManualReshardOp>(op);
@@ -141,7 +141,7 @@ void PlacementGraph::addEdge(Operation *op, ArrayRef<Value> group) {
   addNode(op, rule.get(), tensors, 0);
 }
 
-/// All that flows to one input of a branching op is placed alike.
+/// All values that flow to one input of a branching op have one placement.
 void PlacementGraph::addBranch(Operation *op) {
   RegionBranchInverseSuccessorMapping mapping;
   cast<RegionBranchOpInterface>(op).getSuccessorInputOperandMapping(mapping);
@@ -197,7 +197,7 @@ void PlacementGraph::addOp(Operation *op, SymbolTableCollection &symbols) {
       group.push_back(follow.getOperand());
     return addEdge(op, group);
   }
-  // What a manual reshard takes and makes, it says itself.
+  // A manual reshard itself tells the placements of its operand and result.
   if (op->hasTrait<OpTrait::IsTerminator>() ||
       isa<ScheduleOp, MeshOp, ManualReshardOp>(op) ||
       isa<FunctionOpInterface>(op))
@@ -255,7 +255,7 @@ LogicalResult PlacementGraph::build(Operation *module) {
   });
   if (isRefused)
     return failure();
-  // What only backward reads.
+  // Values that only backward reads.
   for (auto [index, value] : llvm::enumerate(values))
     if (isa<BlockArgument>(value) && !value.use_empty() &&
         llvm::all_of(value.getUsers(),

@@ -34,8 +34,8 @@ static bool readsIndices(Operation *op) {
   });
 }
 
-/// Of all that lookAlike compares, lest programs whose ops all differ in one of
-/// it share one bucket.
+/// A hash of all that lookAlike compares. Otherwise programs whose ops all
+/// differ in one of these would share one bucket.
 static llvm::hash_code getHash(Operation *op) {
   llvm::hash_code hash =
       llvm::hash_combine(op->getName(), op->hashProperties(),

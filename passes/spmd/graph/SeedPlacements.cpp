@@ -2,7 +2,7 @@
 
 #include "passes/spmd/graph/SeedPlacements.h"
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/spmd/graph/PlacementText.h"
@@ -114,7 +114,7 @@ LogicalResult Seeder::seedConstraint(ShardingConstraintOp constraint) {
     placements.pin(operand);
   if (auto axes = constraint.getWhole()) {
     placements.keepWhole(value, getAxisRefs(*axes));
-    // What is made for it alone is made so.
+    // Values that are computed only for it get its placement.
     if (operand != PlacementGraph::kNone && constraint.getOperand().hasOneUse())
       placements.keepWhole(operand, getAxisRefs(*axes));
   }
@@ -140,7 +140,7 @@ LogicalResult Seeder::seedManual(ManualReshardOp manual) {
   return success();
 }
 
-/// What --dist-propagate wrote.
+/// The results of an earlier --dist-propagate.
 void Seeder::seedEarlierRun(Operation *op, ArrayAttr shardings) {
   for (auto [result, attr] : llvm::zip_equal(op->getResults(), shardings)) {
     auto sharding = dyn_cast<ShardingAttr>(attr);

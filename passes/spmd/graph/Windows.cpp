@@ -16,7 +16,7 @@ bool mlir::dist::mayReadWindows(Operation *op) {
     });
   if (isa<tensor::PadOp, tensor::ExtractSliceOp>(op))
     return true;
-  // Of upstream's other ops none does; one of a user's may.
+  // Upstream's other ops have no windows; a user's op may have some.
   return isa<ShardingRuleOpInterface>(op) &&
          !llvm::is_contained({"arith", "linalg", "math", "scf", "tensor"},
                              op->getName().getDialectNamespace());
@@ -39,7 +39,8 @@ tensor::ExtractSliceOp mlir::dist::findCrop(OpResult result) {
   return slice;
 }
 
-/// Whether what a slice cuts off is not sent home by the op that makes it.
+/// Whether rows that a slice cuts off are not sent to their owners by the op
+/// that computes them.
 static bool isCutByMaker(tensor::ExtractSliceOp slice, unsigned dim) {
   auto made = dyn_cast<OpResult>(slice.getSource());
   if (!made || findCrop(made) != slice)
@@ -192,7 +193,7 @@ int64_t mlir::dist::getWindowBytes(Operation *op, const ShardingRule &rule,
        llvm::enumerate(op->getOperands(), rule.operands))
     for (Window window : tensor.windows) {
       unsigned factor = tensor.dims[window.dim][0];
-      // Windows of what is accumulated onto are those of the result.
+      // Windows of an accumulator are those of the result.
       if (!isShared(factor) || (pad && isFilledByUsers(pad)) ||
           (slice && isCutByMaker(slice, window.dim)) ||
           (writer && writer.isDpsInit(&op->getOpOperand(number))))

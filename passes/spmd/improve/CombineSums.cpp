@@ -1,6 +1,6 @@
 //===- CombineSums.cpp - Sums that are added are completed together -------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -24,7 +24,7 @@ struct SumTree {
   SmallVector<Value> terms;
 };
 
-/// Reshards that complete sums: pending and placed alike before and after.
+/// Reshards that complete sums, with equal placements before and after.
 using Group = SmallVector<ReshardOp, 2>;
 
 class Combiner {
@@ -81,7 +81,7 @@ static SmallVector<OpOperand *, 2> getFullInputs(Operation *op) {
   return full;
 }
 
-/// The addition that alone reads what `op` makes, in the same block.
+/// The addition in the same block that is the only reader of `op`'s result.
 static Operation *getNextSum(Operation *op) {
   if (!op->getResult(0).hasOneUse())
     return nullptr;
@@ -161,7 +161,7 @@ static Attribute getCommonScope(Attribute a, Attribute b) {
                          llvm::join(ArrayRef(left).take_front(same), "."));
 }
 
-/// What the sums of a group are together, completed by one reshard.
+/// The sum of a group, completed by one reshard.
 Value Combiner::combine(const Group &group) {
   ReshardOp first = group.front();
   Value sum = first.getOperand();
@@ -219,7 +219,7 @@ void Combiner::run(Operation *root) {
   if (groups.empty())
     return;
   end = root->getNextNode();
-  // Whoever reads the root reads the last addition.
+  // Readers of the root read the last addition.
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : root->getResult(0).getUses())
     uses.push_back(&use);

@@ -28,7 +28,7 @@ static bool commutes(ReshardOp reshard, tensor::ExtractSliceOp slice) {
   return true;
 }
 
-/// Where a slice of what is placed so is.
+/// The placement of a slice of a value that is placed like this.
 static ShardingAttr placeSlice(ShardingAttr whole, tensor::ExtractSliceOp slice,
                                const PlacedValues &values) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();
@@ -57,8 +57,8 @@ struct LoopSlices {
 };
 } // namespace
 
-/// Whether slices in one loop are all that reads it, and no more than all of
-/// it.
+/// Whether slices in one loop are its only readers, and read no more than all
+/// of it.
 bool LoopSlices::read(ReshardOp reshard) {
   RankedTensorType type = reshard.getType();
   if (reshard->use_empty() || !type.hasStaticShape() ||

@@ -16,7 +16,7 @@ public:
   Mover(PlacementTree &tree, const MeshLayout &layout, PlacedValues &values)
       : tree(tree), nodes(tree.getNodes()), layout(layout), values(values) {}
 
-  /// Places the ops of the tree anew where that sends fewer bytes.
+  /// Places the ops of the tree again if that sends fewer bytes.
   void run();
 
 private:
@@ -24,10 +24,9 @@ private:
 
   int64_t getBytes(Value value, ShardingAttr from, ShardingAttr to);
   bool isShared(Value source);
-  /// What it takes to bring something from outside to `wanted`.
+  /// The cost of bringing a value from outside to `wanted`.
   int64_t getSourceBytes(Value source, ShardingAttr wanted);
-  /// What it takes to bring the root from `placement` to where its users want
-  /// it.
+  /// The cost of bringing the root from `placement` to its users' placements.
   int64_t getUsersBytes(ShardingAttr placement);
   /// Bytes that a choice of placements sends.
   int64_t evaluate(ArrayRef<unsigned> chosen);
@@ -40,8 +39,8 @@ private:
   ArrayRef<TreeNode> nodes;
   const MeshLayout &layout;
   PlacedValues &values;
-  /// What each transfer takes besides its bytes, in bytes: less than in plans
-  /// of reshards, as bytes are to be saved here.
+  /// The cost of each transfer besides its bytes, in bytes. It is less than in
+  /// plans of reshards, since bytes are to be saved here.
   static constexpr int64_t kTransfer = 512;
   int64_t latency = 0;
 };
@@ -61,7 +60,7 @@ int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
   return bytes > 0 ? bytes + latency : 0;
 }
 
-/// The users of a value, but no more of them than can be looked at each time.
+/// The users of a value; at most as many as can be visited each time.
 static auto getFirstUsers(Value value) {
   auto begin = value.user_begin(), end = begin;
   for (ptrdiff_t i = 0; i < kMostReshardUsers && end != value.user_end(); ++i)
@@ -106,7 +105,7 @@ int64_t Mover::getSourceBytes(Value source, ShardingAttr wanted) {
     if (copy.getSharding() == wanted)
       least = 0;
   });
-  // What a loop does not change is brought outside of it.
+  // Values that a loop does not change are resharded outside of it.
   if (source.getParentBlock() != nodes.back().op->getBlock() && least != 0)
     return kNever;
   // Others may want it there as well: where all else is equal, it is brought
@@ -160,8 +159,8 @@ int64_t Mover::evaluate(ArrayRef<unsigned> chosen) {
       sum + getUsersBytes(nodes.back().options[chosen.back()].result), kNever);
 }
 
-/// `source` placed as `wanted`, before `user`, in the block where it is made:
-/// loops do not repeat it.
+/// `source` placed as `wanted`, before `user`, in the block where it is
+/// computed: loops do not repeat it.
 Value Mover::bring(Value source, ShardingAttr wanted, Operation *user,
                    ReshardOp instead) {
   if (values.getPlacement(source) == wanted)
@@ -261,7 +260,7 @@ void Mover::rewrite(ArrayRef<unsigned> chosen) {
 }
 
 /// By dynamic programming from the leaves to the root: the least cost of each
-/// way to place an op, with all that it is made of.
+/// placement of an op, including the ops that it depends on.
 SmallVector<unsigned> Mover::choose() {
   SmallVector<unsigned> chosen(nodes.size(), 0);
   /// By op and option: its cost, and the options of the children.
@@ -276,7 +275,7 @@ SmallVector<unsigned> Mover::choose() {
           continue;
         int64_t least = kNever;
         if (unsigned first = node.firsts[operand]; first != operand) {
-          // Counted with the first; or else as what is to be avoided.
+          // Counted with the first; or else as a cost to avoid.
           picks[operand] = picks[first];
           least = way.operands[first] == wanted ? 0 : kNever;
         } else if (unsigned child = node.children[operand]; child != kNone) {
@@ -293,7 +292,7 @@ SmallVector<unsigned> Mover::choose() {
         } else {
           Value source = node.sources[operand];
           least = getSourceBytes(source, wanted);
-          // Shared by all who want it so.
+          // Shared by all users that want it so.
           if (least < kNever)
             least /= tree.getUses(source);
         }

@@ -15,7 +15,7 @@ static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
-/// Of how many devices the parts of an op's work are.
+/// The number of devices that share an op's work.
 static int64_t getDegree(const MeshLayout &layout,
                          ArrayRef<DimShardingAttr> factors) {
   int64_t degree = 1;
@@ -24,7 +24,7 @@ static int64_t getDegree(const MeshLayout &layout,
   return degree;
 }
 
-/// What a value was before reshards that only served its user.
+/// The value before reshards that only served its user.
 static Value getSource(Value value, const PlacedValues &values) {
   while (auto reshard = value.getDefiningOp<ReshardOp>()) {
     if (values.isAskedFor(value))
@@ -49,11 +49,11 @@ bool PlacementTree::isMovable(Operation *op) {
       !isKnownTensor(op->getResult(0).getType()) ||
       !llvm::all_of(op->getOperandTypes(), isKnownTensor))
     return false;
-  // A parameter that is only stored in parts is gathered where it is used.
+  // A parameter that is stored sharded is gathered where it is used.
   for (Value operand : op->getOperands())
     if (isTensor(operand) && values.isStored(getSource(operand, values)))
       return false;
-  // What its body reads, it reads whole.
+  // Values that its body reads are read whole.
   for (Region &region : op->getRegions())
     if (region
             .walk([](Operation *nested) {
@@ -312,8 +312,7 @@ bool PlacementTree::makeWays(TreeNode &node) {
       return true;
     lists.push_back(std::move(list));
   }
-  // To do an op's work more than once is worth a transfer where that work is
-  // next to none.
+  // Repeating an op's work is worth a transfer if that work is small.
   bool isCheap =
       getMoved(op) || isa<tensor::ConcatOp, tensor::ExtractSliceOp>(op);
   int64_t degree = isCheap ? 0 : getDegree(layout, factors);

@@ -57,7 +57,8 @@ static void skipDetour(ReshardOp reshard, const PlacedValues &values) {
     Value middle = before.getResult();
     if (!middle.hasOneUse() || values.isAskedFor(middle))
       return;
-    // What completes a reduction belongs to the module that left it pending.
+    // An op that completes a reduction belongs to the module that left it
+    // pending.
     bool completes =
         before.getSource().isPartial() && !reshard.getSource().isPartial();
     if (completes) {
@@ -72,7 +73,7 @@ static void skipDetour(ReshardOp reshard, const PlacedValues &values) {
     reshard.getResult().replaceAllUsesWith(reshard.getOperand());
 }
 
-/// What was only made for others is not needed itself.
+/// Values that only erased ops used are not needed either.
 static void eraseUnused(Operation *op, PlacedValues &values) {
   if (op->use_empty() && op->getNumResults() == 1 &&
       (isFreeValue(op->getResult(0)) || isa<ReshardOp>(op)))
@@ -81,7 +82,7 @@ static void eraseUnused(Operation *op, PlacedValues &values) {
 
 void mlir::dist::tidyReshards(FunctionOpInterface function,
                               PlacedValues &values) {
-  // Users before what they use.
+  // Users before their operands.
   auto visitBackwards = [&](function_ref<void(Operation *)> visit) {
     function->walk<WalkOrder::PostOrder, ReverseIterator>(visit);
   };

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/spmd/graph/PlacementGraph.h"
@@ -71,9 +71,9 @@ private:
   StringRef axis;
   MLIRContext *context;
   StringAttr shardingsName;
-  /// Placements of block arguments: those of what flows into them.
+  /// Placements of block arguments: those of the values that flow into them.
   llvm::DenseMap<Value, ShardingAttr> arguments;
-  /// What was made whole so far, by the block that it is for.
+  /// The whole values so far, by their block.
   llvm::DenseMap<std::pair<Value, Block *>, Value> wholes;
 };
 } // namespace
@@ -86,7 +86,7 @@ ShardingAttr SumCompleter::withoutPending(ShardingAttr sharding) const {
       axes.empty() ? ReductionKind::Sum : sharding.getPartialKind(), axes);
 }
 
-/// Null where what is left has no canonical form.
+/// Null if the rest has no canonical form.
 ShardingAttr SumCompleter::withoutAxis(ShardingAttr sharding,
                                        RankedTensorType type) const {
   SmallVector<DimShardingAttr> dims(sharding.getDims());
@@ -149,7 +149,7 @@ Value SumCompleter::getWhole(Value value, Operation *user) {
   return known = makeReshard(builder, value, now, whole, user);
 }
 
-/// What reads the results finds them as they were.
+/// Readers of the results get the old placement.
 void SumCompleter::reduceWhole(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     if (isa<RankedTensorType>(operand.get().getType()))
@@ -266,7 +266,7 @@ struct WholeSumsPass : mlir::dist::impl::WholeSumsPassBase<WholeSumsPass> {
     FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
     if (failed(mesh))
       return signalPassFailure();
-    // Of an axis that the mesh has not, --dist-unroll-axis tells.
+    // If the mesh lacks the axis, --dist-unroll-axis reports it.
     if (!*mesh || (*mesh).getAxisSize(axis) == 0)
       return;
     MeshLayout layout(*mesh);

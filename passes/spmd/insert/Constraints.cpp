@@ -1,13 +1,13 @@
 //===- Constraints.cpp - Constraints and syncs become reshards ------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "passes/spmd/insert/ReshardInserter.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Takes `axes`, cut where the two cut them, out of `partial`. Fails where they
-/// are not all in it.
+/// Removes `axes` from `partial`, after cutting both at each other's borders.
+/// Fails if they are not all in it.
 static LogicalResult takePending(const MeshLayout &layout,
                                  ArrayRef<AxisRefAttr> axes,
                                  SmallVectorImpl<AxisRefAttr> &partial) {
@@ -45,7 +45,7 @@ static std::string sayPending(ArrayRef<AxisRefAttr> axes, Value value) {
   return text;
 }
 
-/// What would have cut a value that `maker` makes.
+/// The directive that would have sharded a value that `maker` computes.
 static std::string sayCut(Operation *maker, int64_t dim,
                           ArrayRef<AxisRefAttr> axes) {
   auto scope = maker ? maker->getAttrOfType<StringAttr>(kScopeAttr) : nullptr;
@@ -55,8 +55,8 @@ static std::string sayCut(Operation *maker, int64_t dim,
          "}]' cuts it so";
 }
 
-/// What a constraint asks to leave pending must be so already: it arises from
-/// ops, and no communication makes it.
+/// A sum that a constraint wants pending must be pending already: it arises
+/// from ops, and no communication creates it.
 LogicalResult ReshardInserter::addPendingOf(ShardingConstraintOp constraint,
                                             ShardingAttr &wanted) {
   ShardingAttr asked = constraint.getSharding();
@@ -138,7 +138,8 @@ ShardingAttr ReshardInserter::makeCanonical(ShardingAttr sharding,
   return values.place(dims, sharding.getPartialKind(), partial);
 }
 
-/// Pending sums are given to it as they are; what is placed otherwise is moved.
+/// Pending sums are passed to it unchanged; values with other placements are
+/// resharded.
 LogicalResult ReshardInserter::visitManual(ManualReshardOp manual) {
   Value operand = manual.getOperand();
   ShardingAttr wanted = makeCanonical(manual.getSource(), operand.getType());
@@ -174,7 +175,7 @@ LogicalResult ReshardInserter::visitManual(ManualReshardOp manual) {
   return success();
 }
 
-/// What a sync asks for, and where.
+/// The placement that a sync asks for, and where.
 static std::string describeSync(SyncOp sync, ArrayRef<AxisRefAttr> axes) {
   if (StringAttr cause = sync.getCauseAttr())
     return cause.str();
@@ -190,8 +191,8 @@ static std::string describeSync(SyncOp sync, ArrayRef<AxisRefAttr> axes) {
   return text;
 }
 
-/// The value stays as it is, and complete; what it brings beside is for those
-/// that read it in windows, once ops are local.
+/// The value stays as it is, and complete; the halo is for readers in windows,
+/// once ops are local.
 LogicalResult ReshardInserter::visitHalo(SyncOp sync, Value operand,
                                          ArrayRef<AxisRefAttr> axes) {
   ShardingAttr wanted = values.getCompleted(operand);
@@ -254,7 +255,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
                                << remedy.str();
     if (Operation *source = operand.getDefiningOp())
       error.attachNote(source->getLoc()) << "the value is made here";
-    // What the module takes was cut, and its sums with it.
+    // The module's inputs were sharded, and its sums with them.
     if (needsPartial)
       for (auto [dim, sharding] : llvm::enumerate(now.getDims()))
         if (anyOverlap(axes, sharding.getAllAxes()))

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -21,15 +21,15 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// The inputs of a branching op (arguments of its regions, its results), put
-/// together where one operand may flow to several.
+/// The inputs of a branching op (arguments of its regions, its results), merged
+/// if one operand may flow to several.
 class FlowClasses {
 public:
   explicit FlowClasses(RegionBranchOpInterface branch);
 
   /// Operands of the op and of its regions' terminators, in order.
   ArrayRef<OpOperand *> getOperands() const { return operands; }
-  /// The input that stands for all that the operand flows to; null where it
+  /// The representative input of those that the operand flows to; null if it
   /// flows nowhere.
   Value getLeader(OpOperand *operand) const {
     auto found = mapping.find(operand);
@@ -260,7 +260,7 @@ ShardingAttr ReshardInserter::getReturnPlacement(FunctionOpInterface function,
   auto type = cast<RankedTensorType>(value.getType());
   for (auto [dim, size] : llvm::zip_equal(asked.getDims(), type.getShape()))
     dims.push_back(layout.canonical(dim, size));
-  // An open dimension may keep what it has, if no other wants those axes.
+  // An open dimension may keep its sharding, if no other needs those axes.
   for (auto [index, dim] : llvm::enumerate(now.getDims())) {
     if (!asked.getDims()[index].getIsOpen() ||
         !layout.isPrefix(dims[index], dim))

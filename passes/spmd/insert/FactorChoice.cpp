@@ -132,7 +132,7 @@ void Chooser::findPassed() {
     passed = pending.axes;
 }
 
-/// Whether the slices of a value that is cut are, pending, as much as the
+/// Whether the pending slices of a sharded value are, together, as large as the
 /// whole: then gathering that once sends less. Looks at a bounded number of
 /// users.
 static bool isSlicedUp(Operation *op) {
@@ -147,7 +147,7 @@ static bool isSlicedUp(Operation *op) {
       if (++seen > kMostSliceUsers)
         return true;
       auto other = dyn_cast<tensor::ExtractSliceOp>(user);
-      // What keeps most of it is moved on, and pending nowhere.
+      // The largest part is kept by moving it on, without anything pending.
       if (!other || 2 * getTensorBytes(other.getType()) > whole)
         continue;
       if ((left -= 2 * getTensorBytes(other.getType())) <= 0)
@@ -225,8 +225,8 @@ void Chooser::run() {
   if (candidates.empty())
     return;
 
-  // Where all operands are sharded alike along a reduction, the result is left
-  // pending, whatever placement it is wanted in: completing it brings it there.
+  // If all operands are sharded alike along a reduction, the result is left
+  // pending, whatever its target: completing it leads there.
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate reduction = candidates[i];
     if (rule.factors[reduction.factor].kind != FactorKind::Reduction)

@@ -1,7 +1,7 @@
 //===- RecognizeWindows.cpp - Attention to keys nearby --------------------===//
 
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/attention/AttentionMatch.h"

@@ -10,9 +10,9 @@
 
 #include "passes/spmd/prepare/SeparateDims.h"
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -41,8 +41,8 @@ inline constexpr char inputForms[] =
     "NAME=FILE.npy, NAME=FILE.pb, NAME=NUMBER, NAME=random[:SEED] or "
     "NAME=random(LOW,HIGH)[:SEED]";
 inline constexpr char rangeHelp[] =
-    "; integers from LOW to HIGH, both included, floats uniformly between them; "
-    "once for each input";
+    "; integers from LOW to HIGH, both included, floats uniformly between "
+    "them; once for each input";
 
 /// What --help says of other options of both.
 inline constexpr char randomHelp[] =

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

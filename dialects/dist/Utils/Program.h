@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_DIALECTS_DIST_IR_PROGRAM_H
-#define DIST_DIALECTS_DIST_IR_PROGRAM_H
+#ifndef DIST_DIALECTS_DIST_UTILS_PROGRAM_H
+#define DIST_DIALECTS_DIST_UTILS_PROGRAM_H
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -48,4 +48,4 @@ std::string describeOutOfRange(StringRef what, ArrayRef<int64_t> sizes);
 
 } // namespace mlir::dist
 
-#endif // DIST_DIALECTS_DIST_IR_PROGRAM_H
+#endif // DIST_DIALECTS_DIST_UTILS_PROGRAM_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_DIALECTS_DIST_IR_FUNCTIONATTRS_H
-#define DIST_DIALECTS_DIST_IR_FUNCTIONATTRS_H
+#ifndef DIST_DIALECTS_DIST_UTILS_FUNCTIONATTRS_H
+#define DIST_DIALECTS_DIST_UTILS_FUNCTIONATTRS_H
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -33,4 +33,4 @@ LogicalResult eraseArguments(FunctionOpInterface function,
 
 } // namespace mlir::dist
 
-#endif // DIST_DIALECTS_DIST_IR_FUNCTIONATTRS_H
+#endif // DIST_DIALECTS_DIST_UTILS_FUNCTIONATTRS_H

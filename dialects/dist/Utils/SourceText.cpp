@@ -1,6 +1,6 @@
 //===- SourceText.cpp - Text that MLIR's parser may be given --------------===//
 
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -34,8 +34,8 @@ static llvm::Error systemError(int number) {
 }
 
 namespace {
-/// What pipes and standard input held: they can be read once, and a tool reads
-/// some inputs again.
+/// The contents of pipes and standard input: they can be read once, and a tool
+/// reads some inputs again.
 class KeptTexts {
 public:
   using Buffer = std::unique_ptr<llvm::MemoryBuffer>;
@@ -66,7 +66,7 @@ static KeptTexts &getKeptTexts() {
   return texts;
 }
 
-/// Whether what `info` describes can be read, and has an end.
+/// Whether the file that `info` describes can be read, and has an end.
 static llvm::Error checkKind(const struct stat &info, bool isStandardInput,
                              uint64_t mostBytes) {
   if (S_ISDIR(info.st_mode))
@@ -133,7 +133,7 @@ llvm::Error Pages::read(int fd, uint64_t mostBytes, bool isFile,
       if (llvm::Error wrong =
               reserve(std::min<uint64_t>(2 * length, mostBytes + 1)))
         return wrong;
-    // At most what a system call reads.
+    // The most that a system call reads.
     ssize_t count = ::read(fd, memory + length,
                            std::min<size_t>(capacity - 1 - length, 1 << 30));
     if (count == 0 && isSilent && length == 0)
@@ -171,7 +171,7 @@ mlir::dist::readText(StringRef path, uint64_t mostBytes) {
       return systemError(errno);
     if (llvm::Error wrong = checkKind(info, false, mostBytes))
       return wrong;
-    // Opening a pipe would wait for who writes to it.
+    // Opening a pipe would wait for a writer.
     fd = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
       return systemError(errno);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_DIALECTS_DIST_IR_SOURCETEXT_H
-#define DIST_DIALECTS_DIST_IR_SOURCETEXT_H
+#ifndef DIST_DIALECTS_DIST_UTILS_SOURCETEXT_H
+#define DIST_DIALECTS_DIST_UTILS_SOURCETEXT_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
@@ -34,4 +34,4 @@ std::string findTooDeep(StringRef text);
 
 } // namespace mlir::dist
 
-#endif // DIST_DIALECTS_DIST_IR_SOURCETEXT_H
+#endif // DIST_DIALECTS_DIST_UTILS_SOURCETEXT_H

@@ -1,6 +1,6 @@
 //===- FunctionAttrs.cpp - Attributes of all arguments or results ---------===//
 
-#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "llvm/ADT/BitVector.h"
 

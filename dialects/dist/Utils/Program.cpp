@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -56,7 +56,7 @@ mlir::dist::getFunctionNames(Operation *directive) {
 
 int mlir::dist::getLevel(ModuleOp module) {
   int level = 0;
-  // What a schedule is going to put in is no part of the program yet.
+  // Functions of a schedule are not part of the program yet.
   llvm::SmallPtrSet<Operation *, 4> apart;
   for (FunctionOpInterface function : getScheduleFunctions(module))
     apart.insert(function);
