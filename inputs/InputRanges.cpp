@@ -30,10 +30,14 @@ static bool isBounded(Interval range) {
 
 /// The values of elements with such uses; empty if none works everywhere.
 static Interval getRange(const Uses &uses, Interval held, Interval usual) {
-  Interval wanted = !uses.reached.isEmpty()    ? uses.reached
-                    : !uses.compared.isEmpty() ? uses.compared
-                    : isBounded(uses.legal)    ? uses.legal
-                                               : usual;
+  // Of what is compared with an illegal value, one side is all that is legal.
+  bool hasBothSides = !uses.compared.isEmpty() &&
+                      (!isBounded(uses.legal) ||
+                       (uses.compared & uses.legal) == uses.compared);
+  Interval wanted = !uses.reached.isEmpty() ? uses.reached
+                    : hasBothSides          ? uses.compared
+                    : isBounded(uses.legal) ? uses.legal
+                                            : usual;
   Interval range = wanted & uses.legal & held;
   // Places that are counted from the end are the same.
   Interval natural = range & Interval{0, Interval::kNoBound};
