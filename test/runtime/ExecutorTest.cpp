@@ -281,7 +281,7 @@ TEST(Outputs, AppearAllOrNone) {
   fs::path folder = fs::path(testing::TempDir()) / "outputs";
   RunResult result;
   for (const char *name : {"a", "b"})
-    result.outputs.push_back({name, makeInput(), {}});
+    result.outputs.push_back({name, makeInput(), {}, {}});
   result.trace = "{}";
   std::string trace = (folder / "sub/trace.json").string();
   auto write = [&] {
@@ -310,7 +310,7 @@ TEST(Outputs, AppearAllOrNone) {
   // More than a process may have open.
   result.outputs.clear();
   for (int i = 0; i < 1500; ++i)
-    result.outputs.push_back({std::to_string(i), makeInput(), {}});
+    result.outputs.push_back({std::to_string(i), makeInput(), {}, {}});
   EXPECT_EQ(errorOf([&] { writeOutputs(folder.string(), "", result); }), "");
 }
 
