@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
   app.add_option("--weights", options.run.weights,
                  "Parameters (.safetensors), in place of the bundle's own");
   app.add_option("--input", options.inputs,
-                 std::string(inputForms) + "; once for each input")
+                 std::string(inputForms) + rangeHelp)
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag(
