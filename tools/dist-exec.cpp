@@ -11,6 +11,7 @@
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
 #include "dist/StreamMode.h"
+#include "dist/Version.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -97,6 +98,7 @@ int main(int argc, char **argv) {
   CLI::App app("Runs a bundle made by dist-compile, on as many ranks as its "
                "mesh has devices.",
                "dist-exec");
+  app.set_version_flag("--version", std::string("dist ") + kVersion);
   app.add_option("bundle", options.bundle, "The bundle, a folder OUT.dist")
       ->required();
   app.add_option("--weights", options.run.weights,
