@@ -24,6 +24,16 @@ static bool isMadeUp(StringRef name) {
          name.find_first_not_of("0123456789_") == StringRef::npos;
 }
 
+/// The number of `onnx::MatMul_550`, which the script exporter counts up; -1 of
+/// other names.
+static int64_t numberOf(StringRef name) {
+  int64_t number;
+  if (!name.consume_front("onnx::") ||
+      name.rsplit('_').second.getAsInteger(10, number))
+    return -1;
+  return number;
+}
+
 /// Whether a node's input `index` is a weight or bias of the node's module, and
 /// which; the leaf of its name, or "".
 static StringRef roleOf(const Node &node, size_t index, int64_t rank) {
@@ -347,20 +357,11 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       entry.name.clear();
     else if (entry.name.empty() && !small && !entry.data.isSplat()) {
       entry.name = it.first().str();
-      if (!signature.isBuffer(it.first()))
+      if (signature.empty() ? numberOf(it.first()) >= 0
+                            : !signature.isBuffer(it.first()))
         entry.doubt = kComputed;
     }
   }
-}
-
-/// The number of `onnx::MatMul_550`, which the script exporter counts up; -1 of
-/// other names.
-static int64_t numberOf(StringRef name) {
-  int64_t number;
-  if (!name.consume_front("onnx::") ||
-      name.rsplit('_').second.getAsInteger(10, number))
-    return -1;
-  return number;
 }
 
 void Parameters::findComputedWeights(const Model &model) {
@@ -370,6 +371,8 @@ void Parameters::findComputedWeights(const Model &model) {
   SmallVector<size_t> constants{0};
   for (const Node &node : model.nodes) {
     constants.push_back(constants.back() + (node.op == "Constant"));
+    if (isAlias(node))
+      continue;
     auto rule = node.metadata.find("pkg.onnxscript.rewriter.rule_name");
     bool isFused = rule != node.metadata.end() &&
                    StringRef(rule->second).contains("FuseBatchNorm");
@@ -384,7 +387,7 @@ void Parameters::findComputedWeights(const Model &model) {
       bool isKept = node.op == "Conv" || node.op == "ConvTranspose" ||
                     (node.op == "Gemm" &&
                      !isTransposedRole(node, index, entry.data.getRank()));
-      bool isLost = signature.empty() && isKept && isMadeUp(input) &&
+      bool isLost = signature.empty() && isKept && numberOf(input) >= 0 &&
                     !roleOf(node, index, entry.data.getRank()).empty();
       if ((isLost || (isFused && index > 0)) && entry.doubt.empty())
         entry.doubt = kComputed;
@@ -399,7 +402,7 @@ void Parameters::findComputedWeights(const Model &model) {
   for (auto [number, use] : numbered) {
     auto [node, index] = use;
     Entry &entry = entries[entryOf.lookup(node->inputs[index])];
-    if (before && number > last + 1 && before->ordinal <= node->ordinal &&
+    if (before && number - last > 1 && before->ordinal <= node->ordinal &&
         constants[before->ordinal] == constants[node->ordinal - 1] &&
         isTransposedRole(*node, index, entry.data.getRank()) &&
         entry.doubt.empty())
