@@ -284,8 +284,7 @@ LogicalResult StepBuilder::addGradients() {
              << "', which is " << doubt.getValue()
              << ": its gradient and its place in a checkpoint would be wrong. "
                 "Export without folding (docs/train-export.md), or name what "
-                "is to be trained: parameters= (dist-run: --train-parameters "
-                "'**')";
+                "is to be trained: parameters= (dist-run: --train-parameters)";
   }
   unsigned last = function.getNumArguments() - 1;
   function.getArgument(last).replaceAllUsesWith(loss.cotangent);
