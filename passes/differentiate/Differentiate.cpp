@@ -95,7 +95,12 @@ LogicalResult Gradients::chooseArguments() {
              << text << " is no pattern of names: " << error;
     bool any = false;
     for (auto [number, name] : llvm::enumerate(names)) {
-      if (name.empty() || !pattern->matches(name))
+      auto tied = function.getArgAttrOfType<ArrayAttr>(number, kTiedAttr);
+      bool isMeant = !name.empty() && pattern->matches(name);
+      if (tied)
+        for (auto other : tied.getAsRange<StringAttr>())
+          isMeant |= pattern->matches(other.getValue());
+      if (!isMeant)
         continue;
       Type type = function.getArgument(number).getType();
       if (!isDifferentiable(type)) {

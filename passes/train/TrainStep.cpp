@@ -274,6 +274,17 @@ LogicalResult StepBuilder::addGradients() {
   FailureOr<SmallVector<unsigned>> arguments = differentiate(module, gradients);
   if (failed(arguments))
     return failure();
+  for (unsigned argument : *arguments) {
+    auto doubt = function.getArgAttrOfType<StringAttr>(argument, kUnsureAttr);
+    if (doubt && request.parameters.empty())
+      return function.emitError("would train '")
+             << function.getArgAttrOfType<StringAttr>(argument, kParameterAttr)
+                    .getValue()
+             << "', which is " << doubt.getValue()
+             << ": its gradient and its place in a checkpoint would be wrong. "
+                "Export without folding (docs/train-export.md), or name what "
+                "is to be trained: parameters= (dist-run: --train-parameters)";
+  }
   unsigned last = function.getNumArguments() - 1;
   function.getArgument(last).replaceAllUsesWith(loss.cotangent);
   if (failed(function.eraseArgument(last)))

@@ -2,6 +2,7 @@
 
 #include "dist/Safetensors.h"
 #include "dist/OutputFile.h"
+#include "runtime/files/Booleans.h"
 #include "runtime/host/Json.h"
 #include "runtime/host/MappedFile.h"
 
@@ -61,6 +62,7 @@ static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
   tensor.data =
       static_cast<char *>(mapped.memory.get()) + dataStart + offsets[0];
   tensor.owner = mapped.memory;
+  checkBooleans("", tensor);
   return tensor;
 }
 

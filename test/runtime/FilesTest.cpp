@@ -224,6 +224,22 @@ TEST(Npy, ReadsWhatNumPyWrites) {
   EXPECT_EQ(readNpy(fileWith("b.npy", npy(header, "\1\1"))).dtype, DIST_I1);
 }
 
+TEST(Files, BooleansAreZeroOrOne) {
+  std::string header =
+      "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n";
+  EXPECT_NE(errorOf([&] {
+              (void)readNpy(fileWith("two.npy", npy(header, "\1\2")));
+            }).find("two.npy: element 1 is 2, which is no i1"),
+            std::string::npos);
+  std::string entry =
+      R"({"m":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})";
+  EXPECT_NE(errorOf([&] {
+              Safetensors(
+                  fileWith("two.safetensors", safetensors(entry, "\xff\1")));
+            }).find("tensor 'm': element 0 is 255, which is no i1"),
+            std::string::npos);
+}
+
 TEST(Npy, BfloatsOfMlDtypes) {
   for (const char *type : {"<V2", "|V2"}) {
     Tensor tensor = readNpy(fileWith(

@@ -218,6 +218,21 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
              << attr.getValue() << " of type " << type;
     return success();
   }
+  if (name == kTiedAttr) {
+    auto names = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be an array of strings, but is " << attr.getValue();
+    return success();
+  }
+  if (name == kUnsureAttr) {
+    if (!isa<StringAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "'" << name << "' of " << what << " must be a string, but is "
+             << attr.getValue();
+    return success();
+  }
   if (name == kUpdatedAttr || name == kBufferAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError()

@@ -28,14 +28,6 @@ LogicalResult mlir::dist::frontend::emitElementwise(NodeContext &c,
   return success();
 }
 
-LogicalResult mlir::dist::frontend::sameTypes(NodeContext &c, size_t from) {
-  for (size_t i = from; i < c.numInputs(); ++i)
-    if (c.in(i).type != c.in(from).type)
-      return c.invalid("operands of types " + nameOf(c.in(from).type) +
-                       " and " + nameOf(c.in(i).type));
-  return success();
-}
-
 LogicalResult mlir::dist::frontend::takesInputs(NodeContext &c, size_t inputs) {
   for (size_t i = 0; i < inputs; ++i)
     if (!c.has(i) || c.in(i).isSequence)
@@ -50,9 +42,6 @@ LogicalResult mlir::dist::frontend::emitFloat(
     NodeContext &c, llvm::function_ref<Value(Scalar &, Value)> body) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (!isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type) +
-                     " where floating point is needed");
   // Functions of 16 bits are those of f32, rounded once, as in PyTorch.
   DType type = c.in(0).type, inner = sizeOf(type) == 2 ? DType::F32 : type;
   return emitElementwise(c, type, [&](Scalar &s, ArrayRef<Value> in) {
@@ -72,7 +61,7 @@ static Value divisor(NodeContext &c, Scalar &s, Value value) {
 }
 
 template <Binary kind> static LogicalResult binary(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
   return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
@@ -91,7 +80,7 @@ template <Binary kind> static LogicalResult binary(NodeContext &c) {
 }
 
 static LogicalResult mod(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   bool likeC = c.boolAttr("fmod", false);
   bool plain = isUnsigned(c.in(0).type);
@@ -146,7 +135,7 @@ enum class Variadic { Sum, Mean, Max, Min };
 template <Variadic kind> static LogicalResult variadic(NodeContext &c) {
   if (c.numInputs() == 0)
     return c.invalid("no inputs");
-  if (failed(takesInputs(c, c.numInputs())) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, c.numInputs())))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
   double inputs = c.numInputs();
@@ -226,7 +215,7 @@ static LogicalResult clip(NodeContext &c) {
 //===----------------------------------------------------------------------===//
 
 template <Compare predicate> static LogicalResult compare(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
   return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
@@ -236,13 +225,10 @@ template <Compare predicate> static LogicalResult compare(NodeContext &c) {
 
 enum class Logic { And, Or, Xor };
 
-template <Logic kind, bool bitwise> static LogicalResult logic(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+template <Logic kind> static LogicalResult logic(NodeContext &c) {
+  if (failed(takesInputs(c, 2)))
     return failure();
-  DType type = c.in(0).type;
-  if (bitwise ? !isInteger(type) : type != DType::Bool)
-    return c.invalid("operands of type " + nameOf(type));
-  return emitElementwise(c, type, [](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
     return kind == Logic::And  ? s.bitAnd(in[0], in[1])
            : kind == Logic::Or ? s.bitOr(in[0], in[1])
                                : s.bitXor(in[0], in[1]);
@@ -252,15 +238,13 @@ template <Logic kind, bool bitwise> static LogicalResult logic(NodeContext &c) {
 static LogicalResult logicalNot(NodeContext &c) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type));
   return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
     return s.bitNot(in[0]);
   });
 }
 
 static LogicalResult bitShift(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   StringRef direction = c.stringAttr("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
@@ -285,10 +269,8 @@ static LogicalResult bitShift(NodeContext &c) {
 }
 
 static LogicalResult where(NodeContext &c) {
-  if (failed(takesInputs(c, 3)) || failed(sameTypes(c, 1)))
+  if (failed(takesInputs(c, 3)))
     return failure();
-  if (c.in(0).type != DType::Bool)
-    return c.invalid("the condition is of type " + nameOf(c.in(0).type));
   return emitElementwise(c, c.in(1).type, [](Scalar &s, ArrayRef<Value> in) {
     return s.select(in[0], in[1], in[2]);
   });
@@ -297,8 +279,6 @@ static LogicalResult where(NodeContext &c) {
 static LogicalResult isNaN(NodeContext &c) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (!isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type));
   return emitElementwise(c, DType::Bool, [](Scalar &s, ArrayRef<Value> in) {
     return s.isNaN(in[0]);
   });
@@ -307,8 +287,6 @@ static LogicalResult isNaN(NodeContext &c) {
 static LogicalResult isInf(NodeContext &c) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (!isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type));
   bool negative = c.boolAttr("detect_negative", true);
   bool positive = c.boolAttr("detect_positive", true);
   return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
@@ -384,13 +362,13 @@ void mlir::dist::frontend::addElementwiseConverters(ConverterTable &table) {
   table.add("LessOrEqual", 2, compare<Compare::LE>);
   table.add("Greater", 2, compare<Compare::GT>);
   table.add("GreaterOrEqual", 2, compare<Compare::GE>);
-  table.add("And", 2, logic<Logic::And, false>);
-  table.add("Or", 2, logic<Logic::Or, false>);
-  table.add("Xor", 2, logic<Logic::Xor, false>);
+  table.add("And", 2, logic<Logic::And>);
+  table.add("Or", 2, logic<Logic::Or>);
+  table.add("Xor", 2, logic<Logic::Xor>);
   table.add("Not", 1, logicalNot);
-  table.add("BitwiseAnd", 2, logic<Logic::And, true>);
-  table.add("BitwiseOr", 2, logic<Logic::Or, true>);
-  table.add("BitwiseXor", 2, logic<Logic::Xor, true>);
+  table.add("BitwiseAnd", 2, logic<Logic::And>);
+  table.add("BitwiseOr", 2, logic<Logic::Or>);
+  table.add("BitwiseXor", 2, logic<Logic::Xor>);
   table.add("BitwiseNot", 1, logicalNot);
   table.add("BitShift", 2, bitShift);
   table.add("Where", 3, where);

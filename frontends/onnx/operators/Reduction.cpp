@@ -293,10 +293,11 @@ static LogicalResult cumSum(NodeContext &c) {
     return failure();
   Scan scan{*axis, c.boolAttr("exclusive", false),
             c.boolAttr("reverse", false)};
-  DType type = c.in(0).type;
+  // Exporters write it of booleans, which PyTorch counts.
+  DType type = c.in(0).type == DType::Bool ? DType::I64 : c.in(0).type;
   Emitter &e = c.emitter;
   DType inner = sizeOf(type) == 2 && isFloat(type) ? DType::F32 : type;
-  Value value = e.cast(c.value(0), type, inner);
+  Value value = e.cast(c.value(0), c.in(0).type, inner);
   Value result = scanBlocks(e, value, c.in(0).shape, scan);
   c.set(0, e.cast(result, inner, type), type);
   return success();
