@@ -282,6 +282,12 @@ checkIndex(AffineExpr expr, int64_t size, SmallVector<Interval> box,
 }
 
 static LogicalResult checkMaps(linalg::LinalgOp op) {
+  // MLIR has compared the sizes of dimensions.
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (llvm::all_of(maps, [](AffineMap map) {
+        return map.isProjectedPermutation();
+      }))
+    return success();
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   if (llvm::is_contained(extents, 0))
     return success();
@@ -292,13 +298,12 @@ static LogicalResult checkMaps(linalg::LinalgOp op) {
     auto type = dyn_cast<ShapedType>(operand.get().getType());
     if (!type)
       continue;
-    AffineMap map = op.getMatchingIndexingMap(&operand);
+    AffineMap map = maps[operand.getOperandNumber()];
     for (auto [expr, size] :
          llvm::zip_equal(map.getResults(), type.getShape())) {
       bool isOpen = ShapedType::isDynamic(size);
       for (auto [dim, extent] : llvm::enumerate(extents))
         isOpen |= ShapedType::isDynamic(extent) && expr.isFunctionOfDim(dim);
-      // Most are dimensions themselves, which MLIR has compared.
       if (isOpen)
         continue;
       if (failed(checkIndex(expr, size, box, [&] {

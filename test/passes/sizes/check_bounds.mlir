@@ -30,17 +30,6 @@ func.func @maps(%x: tensor<16xf32>, %e: tensor<16xf32>, %big: tensor<1000000xf32
   return %c : tensor<16xf32>
 }
 
-// Nothing is read in no turns.
-// CHECK-LABEL: @empty
-func.func @empty(%x: tensor<16xf32>, %e: tensor<0xf32>) -> tensor<0xf32> {
-  %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i + 99)>, #id], iterator_types = ["parallel"]}
-      ins(%x : tensor<16xf32>) outs(%e : tensor<0xf32>) {
-  ^bb0(%one: f32, %o: f32):
-    linalg.yield %one : f32
-  } -> tensor<0xf32>
-  return %a : tensor<0xf32>
-}
-
 // The last turn is at 2^63 - 2, and the step after it fits.
 // CHECK-LABEL: @loop
 func.func @loop(%a: f32) -> f32 {

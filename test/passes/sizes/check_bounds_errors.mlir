@@ -148,16 +148,17 @@ func.func @map_peaks(%x: tensor<16xf32>, %e: tensor<5xf32>) -> tensor<5xf32> {
 
 // -----
 
-// 2 i and 2^63 i are 0 at i = 0, and what follows leaves 64 bits.
-func.func @map_wraps(%x: tensor<16xf32>, %e: tensor<3xf32>) -> tensor<3xf32> {
+// 0 at i = 0 and 3, and beyond 64 bits at 2.
+func.func @map_wraps(%x: tensor<16xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@below {{that leaves 64 bits}}
-  %p = linalg.generic {indexing_maps = [affine_map<(i) -> (((i mod 2) * 4611686018427387904) * 4 + i)>, affine_map<(i) -> (i)>],
+  %p = linalg.generic {indexing_maps = [affine_map<(i) -> (((i mod 3) * 4611686018427387904) mod 5)>,
+                                        affine_map<(i) -> (i)>],
                        iterator_types = ["parallel"]}
-      ins(%x : tensor<16xf32>) outs(%e : tensor<3xf32>) {
+      ins(%x : tensor<16xf32>) outs(%e : tensor<4xf32>) {
   ^bb0(%a: f32, %o: f32):
     linalg.yield %a : f32
-  } -> tensor<3xf32>
-  return %p : tensor<3xf32>
+  } -> tensor<4xf32>
+  return %p : tensor<4xf32>
 }
 
 // -----
