@@ -27,7 +27,7 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
     return nullptr;
   }
   llvm::SourceMgr sources;
-  openOnlyText(sources);
+  quoteText(sources);
   auto buffer = readText(path);
   if (!buffer) {
     printError("cannot read " + path + ": " +

@@ -56,7 +56,9 @@ static cl::opt<std::string> input(cl::Positional,
                                   cl::cat(category));
 static cl::opt<std::string> backend("backend", cl::desc(host::backendHelp),
                                     cl::init("threads"), cl::cat(category));
-static cl::list<std::string> inputs("input", cl::desc(host::inputForms),
+static const std::string inputHelp =
+    std::string(host::inputForms) + host::rangeHelp;
+static cl::list<std::string> inputs("input", cl::desc(inputHelp),
                                     cl::value_desc("NAME=VALUE"),
                                     cl::cat(category));
 static cl::opt<std::string> randomInputs(
@@ -169,7 +171,6 @@ struct RandomValues {
   /// Takes the ranges that a program says.
   void take(IndexRanges found) {
     random.ranges = std::move(found.ranges);
-    random.reals = std::move(found.reals);
     contradictory = {found.contradictory.begin(), found.contradictory.end()};
   }
 };

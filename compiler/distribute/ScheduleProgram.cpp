@@ -106,9 +106,6 @@ static LogicalResult checkTurns(ModuleOp module, StringRef turns) {
            << "that turns could hide (--schedule)";
   int64_t count = 0;
   if (!turns.getAsInteger(10, count)) {
-    if (count < 2)
-      return module.emitError("--turns=")
-             << turns << ": one turn or more are possible";
     if (getLevel(module) > 1)
       return module.emitError("--turns=")
              << turns << ": the program is placed already; the batch is cut "
@@ -183,6 +180,10 @@ struct DistScheduleProgram
                       });
     if (failed(sizes) || failed(checkProgram(module)))
       return failure();
+    int64_t number = 0;
+    if (!StringRef(turns).getAsInteger(10, number) && number < 1)
+      return module.emitError("--turns=")
+             << turns << ": one turn or more are possible";
     int level = getLevel(module);
     FailureOr<std::string> name = readSchedule(module, level);
     if (failed(name) || (!scheduleName.empty() &&

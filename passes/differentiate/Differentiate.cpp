@@ -276,29 +276,6 @@ LogicalResult Gradients::addCotangent() {
   return success();
 }
 
-/// "weight.grad"; for a part of a parameter "weight[64:80].grad", with as many
-/// dimensions as identify it.
-static std::string getGradientName(StringRef name, PartAttr part, Type type) {
-  std::string text = name.str();
-  if (part) {
-    ArrayRef<int64_t> sizes = cast<RankedTensorType>(type).getShape();
-    size_t count = sizes.size();
-    while (count > 0 && sizes[count - 1] == part.getShape()[count - 1])
-      --count;
-    llvm::raw_string_ostream stream(text);
-    stream << "[";
-    llvm::interleave(
-        llvm::seq<size_t>(0, count),
-        [&](size_t dim) {
-          int64_t offset = part.getOffsets()[dim];
-          stream << offset << ":" << offset + sizes[dim];
-        },
-        [&] { stream << ","; });
-    stream << "]";
-  }
-  return text + ".grad";
-}
-
 void Gradients::returnGradients() {
   SmallVector<Value> results(terminator->getOperands());
   SmallVector<Type> types(function.getResultTypes());
@@ -316,11 +293,10 @@ void Gradients::returnGradients() {
     }
     NamedAttrList list;
     if (!name.empty())
-      list.set(kOutputAttr, builder.getStringAttr(getGradientName(
-                                name,
-                                function.getArgAttrOfType<PartAttr>(
-                                    argument.getArgNumber(), kPartAttr),
-                                argument.getType())));
+      list.set(kOutputAttr, builder.getStringAttr(name + ".grad"));
+    if (Attribute part =
+            function.getArgAttr(argument.getArgNumber(), kPartAttr))
+      list.set(kPartAttr, part);
     if (Attribute sharding =
             function.getArgAttr(argument.getArgNumber(), kShardingAttr))
       list.set(kShardingAttr, sharding);

@@ -51,6 +51,7 @@ private:
   LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult visitIf(scf::IfOp branch);
   LogicalResult visitCall(func::CallOp call);
+  void noteCompared(arith::CmpIOp compare);
   LogicalResult visitAssert(cf::AssertOp check);
   /// Whether passed values have the types of their targets.
   LogicalResult checkTypes(Operation *op, TypeRange given, TypeRange wanted,
@@ -59,6 +60,8 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   OperationFolder folder;
+  /// The two sizes for which an assert does not hold.
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> compared;
   llvm::DenseMap<Attribute, std::unique_ptr<MeshLayout>> layouts;
   /// Sizes by the names that dimensions have.
   llvm::StringMap<int64_t> sizeOfName;
@@ -296,13 +299,42 @@ LogicalResult Binder::visitIf(scf::IfOp branch) {
   return success();
 }
 
+/// The sizes that an assert compares, before they are folded into a condition
+/// that does not hold.
+void Binder::noteCompared(arith::CmpIOp compare) {
+  std::optional<int64_t> lhs = getConstantIntValue(compare.getLhs());
+  std::optional<int64_t> rhs = getConstantIntValue(compare.getRhs());
+  if (!lhs || !rhs)
+    return;
+  auto width = getElementTypeOrSelf(compare.getLhs()).isIndex()
+                   ? 64
+                   : compare.getLhs().getType().getIntOrFloatBitWidth();
+  if (arith::applyCmpPredicate(compare.getPredicate(),
+                               llvm::APInt(width, *lhs, true, true),
+                               llvm::APInt(width, *rhs, true, true)))
+    return;
+  SmallVector<Operation *> users(compare->getUsers());
+  while (!users.empty()) {
+    Operation *user = users.pop_back_val();
+    if (isa<cf::AssertOp>(user))
+      compared.try_emplace(user, *lhs, *rhs);
+    else if (isa<arith::AndIOp>(user))
+      llvm::append_range(users, user->getUsers());
+  }
+}
+
 /// A condition on sizes alone is now true or false.
 LogicalResult Binder::visitAssert(cf::AssertOp check) {
   std::optional<int64_t> holds = getConstantIntValue(check.getArg());
   if (!holds)
     return success();
-  if (*holds == 0)
-    return check.emitError() << check.getMsg();
+  if (*holds == 0) {
+    InFlightDiagnostic error = check.emitError() << check.getMsg();
+    if (auto sizes = compared.find(check); sizes != compared.end())
+      error << " (here " << sizes->second.first << " and "
+            << sizes->second.second << ")";
+    return error;
+  }
   check.erase();
   return success();
 }
@@ -348,6 +380,8 @@ static Value getSimpler(Operation *op) {
 
 LogicalResult Binder::visitOp(Operation *op) {
   if (isScalarCode(op)) {
+    if (auto compare = dyn_cast<arith::CmpIOp>(op))
+      noteCompared(compare);
     // A value that is not constant yet stays.
     (void)folder.tryToFold(op);
     return success();
@@ -386,8 +420,12 @@ LogicalResult Binder::run(ArrayRef<SizeBinding> bindings) {
     return failure();
   FunctionOpInterface entry = *found;
   std::string names;
-  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+  constexpr unsigned kMostNames = 8;
+  unsigned count = entry.getNumArguments();
+  for (unsigned i = 0; i < std::min(count, kMostNames); ++i)
     names += " " + getArgumentName(entry, i);
+  if (count > kMostNames)
+    names += " and " + std::to_string(count - kMostNames) + " more";
   for (const SizeBinding &binding : bindings)
     if (binding.dim >= 0 &&
         llvm::none_of(llvm::seq(0u, entry.getNumArguments()), [&](unsigned i) {

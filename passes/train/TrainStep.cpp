@@ -26,8 +26,7 @@ namespace {
 struct Trained {
   unsigned argument;
   Value gradient;
-  /// "w"; of a part of it "w", and "[64:80]".
-  std::string name, part;
+  std::string name;
   /// The first argument of what the optimizer keeps of it, and which.
   unsigned firstState = 0;
   SmallVector<StringRef> states;
@@ -297,14 +296,8 @@ LogicalResult StepBuilder::addGradients() {
              << made
              << " that is of no parameter: parameters= (dist-run: "
                 "--train-parameters) names parameters";
-    StringRef part = made.getValue().drop_front(name.size());
-    part.consume_back(".grad");
-    trained.push_back({argument,
-                       getTerminator()->getOperand(known + i),
-                       name.str(),
-                       part.str(),
-                       0,
-                       {}});
+    trained.push_back(
+        {argument, getTerminator()->getOperand(known + i), name.str(), 0, {}});
   }
   llvm::DenseSet<unsigned> isTrained(llvm::from_range, *arguments);
   updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
@@ -437,6 +430,8 @@ void StepBuilder::addResult(unsigned argument, Value value, StringRef name) {
   NamedAttrList list;
   list.set(kOutputAttr, builder.getStringAttr(name));
   list.set(kUpdatesAttr, builder.getI64IntegerAttr(argument));
+  if (Attribute part = function.getArgAttr(argument, kPartAttr))
+    list.set(kPartAttr, part);
   results.push_back(value);
   resultAttributes.push_back(list);
 }
@@ -466,7 +461,7 @@ void StepBuilder::addOptimizer(Value step) {
       std::string name =
           i == 0 ? one.name : one.name + "." + one.states[i - 1].str();
       addResult(i == 0 ? one.argument : one.firstState + i - 1, value,
-                name + one.part);
+                name);
     }
   }
   for (auto [one, value] : llvm::zip_equal(updated, newValues))

@@ -111,7 +111,7 @@ Safetensors::Safetensors(const std::string &path)
     fail(std::string("its header: ") + error.what());
   }
   if (!header.is_object())
-    fail("the header is no JSON object");
+    fail("the header is not a JSON object");
   for (const auto &[name, entry] : header.items()) {
     if (name == "__metadata__")
       continue;

@@ -123,8 +123,8 @@ TEST(Safetensors, MalformedFilesGiveErrors) {
   has(open("1234567"), "it has only 7 bytes");
   has(open(raw<uint64_t>({100}) + "{}"), "a header of 100 bytes in a file of");
   has(open(raw<uint64_t>({UINT64_MAX}) + "{}"), "a header of");
-  has(open(safetensors("{\"x\":", "")), "its header: no JSON");
-  has(open(safetensors("[]", "")), "no JSON object");
+  has(open(safetensors("{\"x\":", "")), "its header: not JSON");
+  has(open(safetensors("[]", "")), "not a JSON object");
   has(entry(R"("dtype":"F32","shape":[2])"), "tensor 'x'");
   has(entry(R"("dtype":"F99","shape":[2],"data_offsets":[0,8])"),
       "element type F99");

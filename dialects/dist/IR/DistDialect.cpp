@@ -305,7 +305,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return success();
   }
   if (name == kBackwardAttr || name == kRecomputedAttr ||
-      name == kPaddingAttr) {
+      name == kPaddingAttr || name == kFirstAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError() << "'" << name << "' must be a unit attribute, "
                                << "but is " << attr.getValue();

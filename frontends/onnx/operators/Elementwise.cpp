@@ -53,8 +53,10 @@ LogicalResult mlir::dist::frontend::emitFloat(
   if (!isFloat(c.in(0).type))
     return c.invalid("operand of type " + nameOf(c.in(0).type) +
                      " where floating point is needed");
-  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
-    return body(s, in[0]);
+  // Functions of 16 bits are those of f32, rounded once, as in PyTorch.
+  DType type = c.in(0).type, inner = sizeOf(type) == 2 ? DType::F32 : type;
+  return emitElementwise(c, type, [&](Scalar &s, ArrayRef<Value> in) {
+    return s.cast(body(s, s.cast(in[0], type, inner)), inner, type);
   });
 }
 
@@ -109,28 +111,33 @@ static LogicalResult power(NodeContext &c) {
   if (c.in(1).known && c.in(1).known->isSplat() &&
       !isOpen(c.in(1).known->getInt(0)))
     known = c.in(1).known->getFloat(0);
+  bool isUsual = known == 1.0 || known == 2.0 || known == 3.0;
   if (sizeOf(base) == 0 || sizeOf(exponent) == 0)
     return c.unsupported("Pow of type " + nameOf(base));
+  DType inner = base;
+  if (isFloat(base) && sizeOf(base) == 2)
+    inner = DType::F32;
+  else if (!isFloat(base) && isFloat(exponent) && !isUsual)
+    inner = DType::F64;
   return emitElementwise(c, base, [&](Scalar &s, ArrayRef<Value> in) {
-    // The exponents that models use, as PyTorch computes them.
-    if (known == 1.0)
-      return in[0];
-    if (known == 2.0)
-      return s.mul(in[0], in[0]);
-    if (known == 3.0)
-      return s.mul(s.mul(in[0], in[0]), in[0]);
-    if (known == 0.5 && isFloat(base))
-      return s.apply(Function::Sqrt, in[0]);
-    if (known == -1.0 && isFloat(base))
-      return s.div(s.constant(in[0].getType(), 1), in[0]);
-    if (!isFloat(base) && isFloat(exponent)) {
-      Value power = s.pow(s.cast(in[0], base, DType::F64),
-                          s.cast(in[1], exponent, DType::F64));
-      return s.cast(power, DType::F64, base);
-    }
-    if (!isFloat(base))
-      return s.pow(in[0], in[1], isUnsigned(base), isUnsigned(exponent));
-    return s.pow(in[0], s.cast(in[1], exponent, base));
+    Value x = s.cast(in[0], base, inner);
+    auto raise = [&]() -> Value {
+      // The exponents that models use, as PyTorch computes them.
+      if (known == 1.0)
+        return x;
+      if (known == 2.0)
+        return s.mul(x, x);
+      if (known == 3.0)
+        return s.mul(s.mul(x, x), x);
+      if (known == 0.5 && isFloat(base))
+        return s.apply(Function::Sqrt, x);
+      if (known == -1.0 && isFloat(base))
+        return s.div(s.constant(x.getType(), 1), x);
+      if (!isFloat(inner))
+        return s.pow(x, in[1], isUnsigned(base), isUnsigned(exponent));
+      return s.pow(x, s.cast(in[1], exponent, inner));
+    };
+    return s.cast(raise(), inner, base);
   });
 }
 

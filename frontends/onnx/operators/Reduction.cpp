@@ -24,6 +24,21 @@ static FailureOr<SmallVector<int64_t>> reducedAxes(NodeContext &c) {
   return c.axes(*list, rank);
 }
 
+/// Whether a ReduceMax or ReduceMin is PyTorch's max or min along a dimension,
+/// which finds the place as well; amax and amin do not.
+static bool findsPlace(NodeContext &c, ArrayRef<int64_t> axes) {
+  if (axes.size() != 1 || !isFloat(c.in(0).type))
+    return false;
+  if (auto origin = c.node.metadata.find("pkg.torch.onnx.fx_node");
+      origin != c.node.metadata.end())
+    return StringRef(origin->second).contains("aten.max.dim") ||
+           StringRef(origin->second).contains("aten.min.dim");
+  int64_t rank = c.in(0).rank();
+  return llvm::any_of(c.node.placeAxes, [&](int64_t axis) {
+    return (axis < 0 ? axis + rank : axis) == axes.front();
+  });
+}
+
 enum class Reduce {
   Sum,
   Mean,
@@ -80,10 +95,12 @@ template <Reduce kind> static LogicalResult reduceOp(NodeContext &c) {
     value = e.reduce(Reduction::Prod, value, *axes, keep);
     break;
   case Reduce::Max:
-    value = e.reduce(Reduction::Max, value, *axes, keep, plain);
+    value = e.reduce(Reduction::Max, value, *axes, keep, plain,
+                     findsPlace(c, *axes));
     break;
   case Reduce::Min:
-    value = e.reduce(Reduction::Min, value, *axes, keep, plain);
+    value = e.reduce(Reduction::Min, value, *axes, keep, plain,
+                     findsPlace(c, *axes));
     break;
   case Reduce::L1:
     if (!plain)
