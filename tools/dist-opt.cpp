@@ -107,6 +107,7 @@ static LogicalResult run(int argc, char **argv, StringRef input,
     if (!asked.shouldVerifyDiagnostics())
       printUnquoted(passes);
     passes.addPass(std::make_unique<NoteWeights>(folder));
+    passes.addPass(createCheckBoundsPass());
     if (failed(asked.setupPassPipeline(passes)))
       return failure();
     if (folder != newFolder)

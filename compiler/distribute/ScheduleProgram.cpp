@@ -10,7 +10,6 @@
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/Schedule.h"
 #include "passes/sizes/BindSizes.h"
-#include "passes/sizes/Limits.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mlir::dist {
@@ -78,17 +77,19 @@ static LogicalResult overrideMesh(ModuleOp module,
 }
 
 /// Programs are on tensors: what goes around them, to memory or to the machine,
-/// nothing here can check. And these are of sizes that a machine may have.
+/// or has no value at all, nothing here can check.
 static LogicalResult checkProgram(ModuleOp module) {
-  WalkResult result = module.walk([&](Operation *op) {
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
     StringRef dialect = op->getName().getDialectNamespace();
-    if (dialect == "memref" || dialect == "llvm") {
-      op->emitOpError("is on memory; programs of levels 0 to 3 are on tensors");
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+    if (dialect == "memref" || dialect == "llvm")
+      return op->emitOpError(
+          "is on memory; programs of levels 0 to 3 are on tensors");
+    if (dialect == "ub" || dialect == "vector")
+      return op->emitOpError("is of no dialect of programs of levels 0 to 3, "
+                             "which are on tensors and numbers");
+    return success();
   });
-  return result.wasInterrupted() ? failure() : checkTensorSizes(module);
+  return failure(result.wasInterrupted());
 }
 
 /// Whether turns= says something of this program.

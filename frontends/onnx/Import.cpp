@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/sizes/StaticBounds.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -679,6 +680,8 @@ llvm::Expected<ImportedModel> Importer::run() {
   if (failed(verify(*result.module)))
     return error("the imported program is malformed (see above); this is an "
                  "error in dist-import");
+  if (failed(mlir::dist::checkStaticBounds(*result.module)))
+    return error("the model has numbers that do not fit its tensors");
   return std::move(result);
 }
 

@@ -359,7 +359,8 @@ void AttentionMatch::findLeaves(Value root, bool isOfScores,
 LogicalResult AttentionMatch::match(int64_t minScores, bool withFactors) {
   keyLoop = product.onlyLoop(LoopKind::K);
   valueLoop = product.onlyLoop(weightsOperand == 0 ? LoopKind::N : LoopKind::M);
-  if (keyLoop < 0 || valueLoop < 0 || failed(matchWeights(withFactors)))
+  if (keyLoop < 0 || valueLoop < 0 || !mayBeMadeOf<math::ExpOp>(getWeights()) ||
+      failed(matchWeights(withFactors)))
     return failure();
   llvm::SmallDenseSet<Value> seen;
   findLeaves(x, /*isOfScores=*/true, seen);

@@ -79,6 +79,13 @@ Value stripBarriers(Value value);
 /// Whether a use only states the placement of another value.
 bool isLeader(OpOperand &use);
 
+/// Whether the scalars that an element of the tensor is made of may be results
+/// of `OpTy`: a look at the ops, before their expression is made.
+template <typename OpTy> bool mayBeMadeOf(Value tensor) {
+  return mayBeMadeOf(tensor, [](Operation *op) { return isa<OpTy>(op); });
+}
+bool mayBeMadeOf(Value tensor, function_ref<bool(Operation *)> isWanted);
+
 /// Whether two values are one, or equal computations of the same values, since
 /// backward may recompute values of forward. False if more than a few ops must
 /// be compared.

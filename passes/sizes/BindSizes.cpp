@@ -7,6 +7,7 @@
 
 #include "passes/sizes/BindSizes.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -20,6 +21,7 @@
 #include "passes/sizes/Passes.h"
 #include "passes/sizes/ResultSizes.h"
 #include "passes/sizes/SizeBindings.h"
+#include "passes/sizes/StaticBounds.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -36,6 +38,8 @@ public:
 private:
   /// The arithmetic of the mesh of `sharding`; null if there is no sharding.
   const MeshLayout *getLayout(ShardingAttr sharding);
+  /// Writes the type of the tensor of which an argument or result is a part.
+  void updateWhole(NamedAttrList &list, Type part);
   LogicalResult bindArgument(FunctionOpInterface function, unsigned number,
                              ArrayRef<SizeBinding> bindings);
   /// Whether nothing was missing; all that was is named at once.
@@ -173,6 +177,17 @@ static RankedTensorType getWhole(RankedTensorType whole, RankedTensorType part,
   return whole.clone(shape);
 }
 
+void Binder::updateWhole(NamedAttrList &list, Type part) {
+  auto whole = dyn_cast_or_null<TypeAttr>(list.get(kGlobalTypeAttr));
+  auto sharding = dyn_cast_or_null<ShardingAttr>(list.get(kShardingAttr));
+  const MeshLayout *layout = getLayout(sharding);
+  if (whole && layout)
+    list.set(kGlobalTypeAttr,
+             TypeAttr::get(getWhole(cast<RankedTensorType>(whole.getValue()),
+                                    cast<RankedTensorType>(part), sharding,
+                                    *layout)));
+}
+
 LogicalResult Binder::visitFunction(FunctionOpInterface function) {
   if (!function.getFunctionBody().hasOneBlock())
     return function.emitError()
@@ -184,19 +199,9 @@ LogicalResult Binder::visitFunction(FunctionOpInterface function) {
     return failure();
   active.erase(function);
   TypeRange results = body.getTerminator()->getOperandTypes();
-  for (auto [number, type] : llvm::enumerate(results)) {
-    auto whole = dyn_cast_or_null<TypeAttr>(
-        function.getResultAttr(number, kGlobalTypeAttr));
-    auto sharding =
-        function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
-    const MeshLayout *layout = getLayout(sharding);
-    if (whole && layout)
-      function.setResultAttr(
-          number, kGlobalTypeAttr,
-          TypeAttr::get(getWhole(cast<RankedTensorType>(whole.getValue()),
-                                 cast<RankedTensorType>(type), sharding,
-                                 *layout)));
-  }
+  updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    updateWhole(list, results[number]);
+  });
   function.setType(
       FunctionType::get(module.getContext(), body.getArgumentTypes(), results));
   return success();
@@ -217,18 +222,12 @@ LogicalResult Binder::visitCall(func::CallOp call) {
     copy.setPrivate();
     symbols.insert(copy, std::next(callee->getIterator()));
     copies[{callee, types}] = copy;
-    for (auto [number, type] : llvm::enumerate(call.getOperandTypes())) {
-      auto whole = copy.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr);
-      auto sharding =
-          copy.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
-      const MeshLayout *layout = getLayout(sharding);
-      if (whole && layout)
-        copy.setArgAttr(number, kGlobalTypeAttr,
-                        TypeAttr::get(getWhole(
-                            cast<RankedTensorType>(whole.getValue()),
-                            cast<RankedTensorType>(type), sharding, *layout)));
-      copy.getArgument(number).setType(type);
-    }
+    updateArgAttrs(copy, [&](unsigned number, NamedAttrList &list) {
+      updateWhole(list, call.getOperandTypes()[number]);
+    });
+    for (auto [argument, type] :
+         llvm::zip_equal(copy.getArguments(), call.getOperandTypes()))
+      argument.setType(type);
     if (failed(visitFunction(copy)))
       return failure();
   }
@@ -477,7 +476,8 @@ bool mlir::dist::hasUnknownSizes(ModuleOp module) {
 
 LogicalResult mlir::dist::bindSizes(ModuleOp module,
                                     ArrayRef<SizeBinding> bindings) {
-  return Binder(module).run(bindings);
+  return failure(failed(Binder(module).run(bindings)) ||
+                 failed(checkStaticBounds(module)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,6 +16,7 @@
 #include "passes/train/Losses.h"
 #include "passes/train/Microbatches.h"
 #include "passes/train/Optimizer.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -51,7 +52,8 @@ private:
   LogicalResult findZeroMesh();
   LogicalResult chooseResult();
   LogicalResult findUpdated();
-  bool hasArgument(StringRef name);
+  /// Of parameters and inputs.
+  llvm::StringSet<> getArgumentNames();
   FailureOr<Value> addInput(StringRef name, RankedTensorType type);
   FailureOr<Value> addStep();
   LogicalResult addLoss();
@@ -130,25 +132,32 @@ LogicalResult StepBuilder::findUpdated() {
              << i << " that updates argument " << argument
              << ", which is no parameter ('" << kParameterAttr
              << "'): a step of training would not keep it";
-    function.setArgAttr(argument, kUpdatedAttr, builder.getUnitAttr());
-    function.setArgAttr(argument, kBufferAttr, builder.getUnitAttr());
     updated.push_back({argument, i});
   }
+  llvm::DenseSet<unsigned> arguments;
+  for (const Updated &one : updated)
+    arguments.insert(one.argument);
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (!arguments.contains(number))
+      return;
+    list.set(kUpdatedAttr, builder.getUnitAttr());
+    list.set(kBufferAttr, builder.getUnitAttr());
+  });
   return success();
 }
 
-bool StepBuilder::hasArgument(StringRef name) {
+llvm::StringSet<> StepBuilder::getArgumentNames() {
+  llvm::StringSet<> names;
   for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
     for (StringRef key : {kParameterAttr, kInputAttr})
-      if (auto taken = function.getArgAttrOfType<StringAttr>(i, key);
-          taken && taken.getValue() == name)
-        return true;
-  return false;
+      if (auto taken = function.getArgAttrOfType<StringAttr>(i, key))
+        names.insert(taken.getValue());
+  return names;
 }
 
 FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
   unsigned number = function.getNumArguments();
-  if (hasArgument(name))
+  if (getArgumentNames().contains(name))
     return function.emitError("has an argument '")
            << name
            << "' already, which a step of training adds (target=NAME, "
@@ -298,10 +307,14 @@ LogicalResult StepBuilder::addGradients() {
              << made
              << " that is of no parameter: parameters= (dist-run: "
                 "--train-parameters) names parameters";
-    function.removeArgAttr(argument, kBufferAttr);
     trained.push_back(
         {argument, getTerminator()->getOperand(known + i), name.str(), 0, {}});
   }
+  llvm::DenseSet<unsigned> isTrained(llvm::from_range, *arguments);
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (isTrained.contains(number))
+      list.erase(kBufferAttr);
+  });
   // One that nothing depends on stays as it is, as in PyTorch.
   llvm::erase_if(trained, [](const Trained &one) {
     auto fill = one.gradient.getDefiningOp<linalg::FillOp>();
@@ -321,8 +334,9 @@ LogicalResult StepBuilder::checkNames() {
     for (StringRef kind :
          optimizer.getStates(getElementTypeOrSelf(one.gradient.getType())))
       made.push_back(one.name + "." + kind.str());
+  llvm::StringSet<> taken = getArgumentNames();
   for (StringRef name : made)
-    if (hasArgument(name))
+    if (taken.contains(name))
       return function.emitError("has an argument '")
              << name
              << "', as a result of a step of training is called; give it "
@@ -429,7 +443,6 @@ void StepBuilder::addResult(unsigned argument, Value value, StringRef name) {
   list.set(kUpdatesAttr, builder.getI64IntegerAttr(argument));
   if (Attribute part = function.getArgAttr(argument, kPartAttr))
     list.set(kPartAttr, part);
-  function.setArgAttr(argument, kUpdatedAttr, builder.getUnitAttr());
   results.push_back(value);
   resultAttributes.push_back(list);
 }
@@ -470,6 +483,14 @@ void StepBuilder::addOptimizer(Value step) {
   getTerminator()->setOperands(results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                            ValueRange(results).getTypes()));
+  llvm::DenseSet<int64_t> arguments;
+  for (NamedAttrList &list : resultAttributes)
+    if (auto number = dyn_cast_or_null<IntegerAttr>(list.get(kUpdatesAttr)))
+      arguments.insert(number.getInt());
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (arguments.contains(number))
+      list.set(kUpdatedAttr, builder.getUnitAttr());
+  });
   updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
     list = resultAttributes[number];
   });

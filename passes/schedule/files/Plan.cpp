@@ -12,6 +12,7 @@
 #include "passes/schedule/files/LocatedJson.h"
 #include "passes/schedule/names/NamePattern.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 
 #include <map>
 

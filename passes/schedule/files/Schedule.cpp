@@ -18,6 +18,7 @@
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/Plan.h"
 #include "passes/schedule/names/NamePattern.h"
+#include "passes/sizes/StaticBounds.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -130,7 +131,7 @@ mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
   // The parser reports errors at their positions.
   OwningOpRef<ModuleOp> parsed =
       parseSourceFile<ModuleOp>(sources, ParserConfig(context));
-  if (!parsed)
+  if (!parsed || failed(checkStaticBounds(parsed.get())))
     return failure();
   return parsed;
 }
