@@ -77,8 +77,11 @@ class Writer:
         return self.op(f"tensor.insert_slice {v} into {into}[{offsets}] "
                        f"[{sizes}] [{ones}] : {t} into {whole}")
 
-    def program(self, arguments, results):
-        head = ", ".join(f"%a{i}: {t} {{dist.input = \"a{i}\"}}"
+    def program(self, arguments, results, inputs=None):
+        """The first `inputs` arguments are inputs, the others parameters."""
+        def kind(i):
+            return "input" if inputs is None or i < inputs else "parameter"
+        head = ", ".join(f"%a{i}: {t} {{dist.{kind(i)} = \"a{i}\"}}"
                          for i, t in enumerate(arguments))
         types = ", ".join(f"{t} {{dist.output = \"r{i}\"}}"
                           for i, (_, t) in enumerate(results))
@@ -283,9 +286,49 @@ def layers(n, rows=16, width=32, inner=64):
     return w.program(types, [(value, x)])
 
 
+def transformer(n, rows=16, width=32):
+    """n layers of attention and a product with gelu, each with a norm and a
+    residual: a model whose step of training --dist-train-step makes."""
+    w = Writer()
+    x, square, vector = tensor(rows, width), tensor(rows, rows), tensor(rows)
+    weight = tensor(width, width)
+    types, value = [x], "%a0"
+    half = w.op(f"arith.constant dense<0.5> : {x}")
+    one = w.op(f"arith.constant dense<1.0> : {x}")
+    scale = w.op(f"arith.constant dense<{1 / width}> : {vector}")
+    epsilon = w.op(f"arith.constant dense<1.0e-5> : {vector}")
+
+    def product(v, m=weight):
+        types.append(m)
+        return w.matmul(v, f"%a{len(types) - 1}", rows, width, width)
+
+    def norm(v):
+        mean = w.mul(w.reduce(v, rows, width, "arith.addf", "0.0"), scale, vector)
+        v = w.op(f"arith.subf {v}, {w.broadcast(mean, rows, width, 1)} : {x}")
+        variance = w.mul(w.reduce(w.mul(v, v, x), rows, width, "arith.addf", "0.0"),
+                         scale, vector)
+        inverse = w.op(f"math.rsqrt {w.add(variance, epsilon, vector)} : {vector}")
+        return w.mul(v, w.broadcast(inverse, rows, width, 1), x)
+
+    for _ in range(n):
+        normed = norm(value)
+        q, k, v = (product(normed) for _ in range(3))
+        across = tensor(width, rows)
+        k = w.op(f"linalg.transpose ins({k} : {x}) outs({w.empty(across)} : {across}) "
+                 "permutation = [1, 0]")
+        scores = w.matmul(q, k, rows, width, rows)
+        weights = w.op(f"linalg.softmax dimension(1) ins({scores} : {square}) "
+                       f"outs({w.empty(square)} : {square}) -> {square}")
+        value = w.add(value, product(w.matmul(weights, v, rows, rows, width)), x)
+        inner = product(norm(value))
+        gate = w.add(w.op(f"math.erf {inner} : {x}"), one, x)
+        value = w.add(value, product(w.mul(w.mul(inner, half, x), gate, x)), x)
+    return w.program(types, [(value, x)], inputs=1)
+
+
 KINDS = {f.__name__: f for f in (chain, inserts, fanout, results, same_result,
                                  arguments, lstm, loops, rows_of_loops, carried,
-                                 layers)}
+                                 layers, transformer)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in KINDS:

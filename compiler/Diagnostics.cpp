@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,6 +16,10 @@
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// Columns of a source line that are quoted. A function's signature has many
+/// more.
+static constexpr size_t kMostQuoted = 160;
 
 /// Whether `buffer` begins like text: no control characters but white space.
 static bool isText(const llvm::MemoryBuffer &buffer) {
@@ -52,17 +57,17 @@ public:
   }
 };
 
-/// Handles the diagnostics that have a location in a file that is no text, and
-/// leaves the others to the next handler.
-class BinaryLocationHandler : public SourceMgrDiagnosticHandler {
+/// Handles the diagnostics that have a location in a file that is no text or in
+/// a long line, and leaves the others to the next handler.
+class UnquotedHandler : public SourceMgrDiagnosticHandler {
 public:
-  BinaryLocationHandler(llvm::SourceMgr &sources, MLIRContext *context)
+  UnquotedHandler(llvm::SourceMgr &sources, MLIRContext *context)
       : SourceMgrDiagnosticHandler(sources, context) {
     setHandler([this](Diagnostic &diagnostic) -> LogicalResult {
-      bool isBinary = mentionsBinary(diagnostic.getLocation());
+      bool isOurs = isUnquoted(diagnostic.getLocation());
       for (Diagnostic &note : diagnostic.getNotes())
-        isBinary |= mentionsBinary(note.getLocation());
-      if (!isBinary)
+        isOurs |= isUnquoted(note.getLocation());
+      if (!isOurs)
         return failure();
       emitDiagnostic(diagnostic);
       return success();
@@ -70,33 +75,70 @@ public:
   }
 
 private:
-  bool mentionsBinary(Location location) {
-    auto file = location->findInstanceOf<FileLineColLoc>();
-    if (!file)
+  struct File {
+    bool isBinary = false;
+    llvm::DenseSet<unsigned> longLines;
+  };
+
+  bool isUnquoted(Location location) {
+    auto place = location->findInstanceOf<FileLineColLoc>();
+    if (!place)
       return false;
-    auto [known, isNew] = binary.try_emplace(file.getFilename(), false);
+    auto [entry, isNew] = files.try_emplace(place.getFilename());
+    File &file = entry->second;
     if (isNew)
-      if (auto buffer = openNamed(file.getFilename().getValue()))
-        known->second = !isText(**buffer);
-    return known->second;
+      if (auto buffer = openNamed(place.getFilename().getValue())) {
+        file.isBinary = !isText(**buffer);
+        unsigned number = 0;
+        for (StringRef line : llvm::split((*buffer)->getBuffer(), '\n'))
+          if (++number; line.size() > kMostQuoted)
+            file.longLines.insert(number);
+      }
+    return file.isBinary || file.longLines.contains(place.getLine());
   }
 
-  llvm::DenseMap<StringAttr, bool> binary;
+  llvm::DenseMap<StringAttr, File> files;
 };
 
 /// Keeps a handler for as long as there is a pass manager.
-struct BinaryLocations : PassInstrumentation {
-  explicit BinaryLocations(MLIRContext *context)
+struct UnquotedLocations : PassInstrumentation {
+  explicit UnquotedLocations(MLIRContext *context)
       : handler(sources, context), placeless(context) {
-    openOnlyText(sources);
+    quoteText(sources);
   }
   llvm::SourceMgr sources;
-  BinaryLocationHandler handler;
+  UnquotedHandler handler;
   PlacelessPrinter placeless;
 };
 } // namespace
 
-void mlir::dist::openOnlyText(llvm::SourceMgr &sources) {
+/// As LLVM does, with the part of a long line around the column alone.
+static void print(const llvm::SMDiagnostic &diagnostic, void *) {
+  StringRef line = diagnostic.getLineContents();
+  if (line.size() <= kMostQuoted) {
+    diagnostic.print(nullptr, llvm::errs());
+    return;
+  }
+  constexpr int kBefore = 40;
+  int column = std::max(diagnostic.getColumnNo(), 0);
+  int first = std::max(column - kBefore, 0);
+  std::string part = line.substr(first, kMostQuoted).str();
+  if (first > 0)
+    part.replace(0, 3, "...");
+  if (first + part.size() < line.size())
+    part += "...";
+  llvm::SMDiagnostic shortened(
+      *diagnostic.getSourceMgr(), diagnostic.getLoc(), diagnostic.getFilename(),
+      diagnostic.getLineNo(), column - first, diagnostic.getKind(),
+      diagnostic.getMessage(), part, {});
+  llvm::errs() << diagnostic.getFilename() << ":" << diagnostic.getLineNo()
+               << ":" << column + 1 << ": ";
+  shortened.print(nullptr, llvm::errs(), /*ShowColors=*/true,
+                  /*ShowKindLabel=*/true, /*ShowLocation=*/false);
+}
+
+void mlir::dist::quoteText(llvm::SourceMgr &sources) {
+  sources.setDiagHandler(print);
   sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<TextFiles>());
 }
 
@@ -181,11 +223,54 @@ PlacelessPrinter::PlacelessPrinter(MLIRContext *context)
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
     : handler(sources, context), placeless(context), keeper(context) {
-  openOnlyText(sources);
+  quoteText(sources);
   context->printOpOnDiagnostic(false);
 }
 
-void mlir::dist::printBinaryLocations(PassManager &passes) {
+AlikeRemarks::AlikeRemarks(MLIRContext *context)
+    : ScopedDiagnosticHandler(context), context(context) {
+  setHandler([this](Diagnostic &diagnostic) -> LogicalResult {
+    if (isPrinting)
+      return failure();
+    DiagnosticSeverity severity = diagnostic.getSeverity();
+    if (severity == DiagnosticSeverity::Error) {
+      print();
+      return failure();
+    }
+    std::string text = diagnostic.str();
+    std::string key =
+        (getName(severity) + ":" + LayerPaths::getPattern(text)).str();
+    for (Diagnostic &note : diagnostic.getNotes())
+      key += "\n" + LayerPaths::getPattern(note.str());
+    auto [entry, isNew] = numberOf.try_emplace(key, kept.size());
+    if (isNew)
+      kept.push_back({std::move(diagnostic)});
+    Alike &alike = kept[entry->second];
+    ++alike.count;
+    alike.text.add(text);
+    return success();
+  });
+}
+
+AlikeRemarks::~AlikeRemarks() { print(); }
+
+void AlikeRemarks::print() {
+  llvm::SaveAndRestore<bool> guard(isPrinting, true);
+  DiagnosticEngine &engine = context->getDiagEngine();
+  for (Alike &alike : kept) {
+    Diagnostic one(alike.first.getLocation(), alike.first.getSeverity());
+    one << alike.text.describe();
+    if (alike.count > 1)
+      one << " (" << alike.count << " times)";
+    for (Diagnostic &note : alike.first.getNotes())
+      one.attachNote(note.getLocation()) << note.str();
+    engine.emit(std::move(one));
+  }
+  kept.clear();
+  numberOf.clear();
+}
+
+void mlir::dist::printUnquoted(PassManager &passes) {
   passes.addInstrumentation(
-      std::make_unique<BinaryLocations>(passes.getContext()));
+      std::make_unique<UnquotedLocations>(passes.getContext()));
 }

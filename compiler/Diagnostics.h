@@ -9,7 +9,9 @@
 #ifndef DIST_COMPILER_DIAGNOSTICS_H
 #define DIST_COMPILER_DIAGNOSTICS_H
 
+#include "dialects/dist/Utils/LayerPaths.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <string>
@@ -19,8 +21,9 @@ namespace mlir {
 class PassManager;
 namespace dist {
 
-/// Lets `sources` open text files only.
-void openOnlyText(llvm::SourceMgr &sources);
+/// Lets `sources` open text files only, and print of a long line the part around
+/// a diagnostic's column.
+void quoteText(llvm::SourceMgr &sources);
 
 /// Prints "error: TEXT", for errors without a location, and keeps it.
 void printError(const Twine &text);
@@ -55,9 +58,33 @@ private:
   ErrorKeeper keeper; // asked first
 };
 
+/// Has remarks and warnings that are alike but for the numbers of layers
+/// printed as one, with their count: at the end of this object's life, or before
+/// an error. It stands where the first of them does.
+class AlikeRemarks : ScopedDiagnosticHandler {
+public:
+  explicit AlikeRemarks(MLIRContext *context);
+  ~AlikeRemarks();
+
+private:
+  struct Alike {
+    Diagnostic first;
+    int64_t count = 0;
+    LayerPaths text = {};
+  };
+  void print();
+
+  MLIRContext *context;
+  std::vector<Alike> kept;
+  /// Which of `kept`, by what is alike.
+  llvm::StringMap<size_t> numberOf;
+  bool isPrinting = false;
+};
+
 /// For tools whose diagnostics MLIR prints: while the passes run, prints the
-/// diagnostics that have a location in a binary file, or no location, itself.
-void printBinaryLocations(PassManager &passes);
+/// diagnostics that have a location in a binary file or in a long line, or no
+/// location, itself.
+void printUnquoted(PassManager &passes);
 
 } // namespace dist
 } // namespace mlir

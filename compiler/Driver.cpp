@@ -12,6 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "passes/sizes/StaticBounds.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -26,7 +27,7 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
     return nullptr;
   }
   llvm::SourceMgr sources;
-  openOnlyText(sources);
+  quoteText(sources);
   auto buffer = readText(path);
   if (!buffer) {
     printError("cannot read " + path + ": " +
@@ -48,7 +49,11 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, context);
   ErrorKeeper keeper(context);
-  return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+  if (module && failed(checkStaticBounds(*module)))
+    return nullptr;
+  return module;
 }
 
 LogicalResult mlir::dist::convertToF64(ModuleOp module, Stages &stages) {

@@ -28,6 +28,12 @@ struct CompileOptions {
                        llvm::cl::desc("Store tensors so that collectives are "
                                       "on the leading dimension"),
                        llvm::cl::cat(category)),
+        assumeMasks("assume-masks",
+                    llvm::cl::desc("Scores of attention are at most 4000 in "
+                                   "magnitude, and each query sees a key, so "
+                                   "that masks of -1e4 or less hide keys, as "
+                                   "-inf does"),
+                    llvm::cl::cat(category)),
         recompute("recompute",
                   llvm::cl::desc("What backward computes again: cheap, what "
                                  "works element by element or moves data; "
@@ -127,6 +133,7 @@ struct CompileOptions {
     options.mesh.assign(mesh.begin(), mesh.end());
     options.bind = formatBindings(sizes);
     options.fuseTransposes = fuseTransposes;
+    options.assumeMasks = assumeMasks;
     options.recompute = recompute;
     options.overlap = overlap;
     options.halos = halos;
@@ -143,7 +150,7 @@ struct CompileOptions {
   }
 
   llvm::cl::opt<std::string> schedule, plan;
-  llvm::cl::opt<bool> allowUnmatched, fuseTransposes;
+  llvm::cl::opt<bool> allowUnmatched, fuseTransposes, assumeMasks;
   llvm::cl::opt<std::string> recompute;
   llvm::cl::opt<std::string> scheduleName;
   llvm::cl::list<std::string> mesh, bind;

@@ -1,6 +1,7 @@
 //===- Stages.cpp - What a tool is doing, and how long it takes -----------===//
 
 #include "compiler/Stages.h"
+#include "compiler/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -110,6 +111,7 @@ LogicalResult Stages::run(StringRef stage, PassManager &passes, Operation *op,
       enter(next);
   };
   passes.addInstrumentation(std::make_unique<StageOfPass>(enterStage));
+  AlikeRemarks remarks(op->getContext());
   if (succeeded(applyPassManagerCLOptions(passes)) && succeeded(passes.run(op)))
     return success();
   failed = part.empty() ? name : part.str();

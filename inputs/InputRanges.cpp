@@ -3,9 +3,7 @@
 #include "inputs/InputRanges.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/Utils/Program.h"
-#include "inputs/ranges/Signs.h"
-#include "inputs/ranges/Tracer.h"
-#include "inputs/ranges/Values.h"
+#include "inputs/Uses.h"
 #include "lowering/buffers/LimitInlining.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -14,113 +12,57 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-using namespace mlir::dist::ranges;
 namespace host = ::dist;
 
-/// Elements whose ranges differ are told apart up to this many places.
-static constexpr int64_t kMostPlaces = int64_t(1) << 20;
-
-/// The sizes of dimensions along which ranges may differ, 1 of others; nothing
-/// if there are too many places.
-static std::optional<host::Shape> getGrid(ArrayRef<int64_t> shape,
-                                          const FoundByRegion &found) {
-  host::Shape grid(shape.size(), 1);
-  int64_t places = 1;
-  for (auto [dim, size] : llvm::enumerate(shape)) {
-    bool isWhole = llvm::all_of(found, [&, dim = dim](const auto &entry) {
-      return entry.second.region[dim].isWhole(shape[dim]);
-    });
-    if (isWhole || ShapedType::isDynamic(size))
-      continue;
-    grid[dim] = size;
-    places *= size;
-    if (places > kMostPlaces)
-      return std::nullopt;
-  }
-  return grid;
+/// The integers of a signless type that is read as signed, or as unsigned.
+static Interval getHeld(Type type, bool isUnsigned) {
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  if (width >= 64)
+    return isUnsigned ? Interval{0, Interval::kNoBound} : Interval();
+  double half = std::ldexp(1.0, width - 1);
+  return isUnsigned ? Interval{0, 2 * half - 1} : Interval{-half, half - 1};
 }
 
-/// Calls `act` for the row-major number of each place of the grid that is in
-/// the region.
-static void forEachPlace(const host::Shape &grid, const Places &region,
-                         function_ref<void(int64_t)> act, size_t dim = 0,
-                         int64_t number = 0) {
-  if (dim == grid.size())
-    return act(number);
-  const Span &span = region[dim];
-  if (grid[dim] == 1)
-    return forEachPlace(grid, region, act, dim + 1, number);
-  int64_t end = ShapedType::isDynamic(span.count)
-                    ? grid[dim]
-                    : std::min(grid[dim], span.last() + 1);
-  for (int64_t at = span.first; at < end; at += span.step)
-    forEachPlace(grid, region, act, dim + 1, number * grid[dim] + at);
+static bool isBounded(Interval range) {
+  return !range.isEmpty() && range.low != -Interval::kNoBound &&
+         range.high != Interval::kNoBound;
 }
 
-namespace {
-/// Makes the ranges of one input of what was found of it.
-struct RangesMaker {
-  Interval held;
-  /// Where nothing is known.
-  Interval usual;
-  bool isContradictory = false;
+/// The values of elements with such uses; empty if none works everywhere.
+static Interval getRange(const Uses &uses, Interval held, Interval usual) {
+  // Of what is compared with an illegal value, one side is all that is legal.
+  bool hasBothSides = !uses.compared.isEmpty() &&
+                      (!isBounded(uses.legal) ||
+                       (uses.compared & uses.legal) == uses.compared);
+  Interval wanted = !uses.reached.isEmpty() ? uses.reached
+                    : hasBothSides          ? uses.compared
+                    : isBounded(uses.legal) ? uses.legal
+                                            : usual;
+  Interval range = wanted & uses.legal & held;
+  // Places that are counted from the end are the same.
+  Interval natural = range & Interval{0, Interval::kNoBound};
+  return uses.reached.isEmpty() || natural.isEmpty() ? range : natural;
+}
 
-  host::IntegerRange make(Interval worth, Interval legal) {
-    Interval range = worth.isEmpty() ? usual : worth;
-    // Negative places that a program counts from the end reach no more.
-    bool isIndex = legal.low != -kNoBound || legal.high != kNoBound;
-    range = range & legal & held;
-    Interval natural = range & Interval::natural();
-    if (isIndex && !natural.isEmpty())
-      range = natural;
-    isContradictory |= range.isEmpty();
-    if (!range.isBounded())
-      range = usual;
-    return {static_cast<int64_t>(range.low), static_cast<int64_t>(range.high)};
+/// The uses of all elements or, where they differ along one dimension alone, of
+/// those at each place of it.
+static SmallVector<Uses> splitUses(std::map<Part, Uses> uses, ShapedType type,
+                                   size_t &dim) {
+  Uses all;
+  SmallVector<int64_t> dims;
+  for (const auto &[part, ofPart] : uses) {
+    all.add(ofPart);
+    if (part)
+      dims.push_back(part->first);
   }
-
-  host::IntegerRanges make(ArrayRef<int64_t> shape,
-                           const FoundByRegion &found) {
-    host::IntegerRanges out;
-    std::optional<host::Shape> grid = getGrid(shape, found);
-    if (!grid)
-      grid = host::Shape(shape.size(), 1);
-    int64_t places = 1;
-    for (int64_t size : *grid)
-      places *= size;
-    // Elements that are asked the same are of one kind.
-    std::vector<int64_t> kinds(places, 0);
-    std::vector<Found> ofKind(1);
-    for (const auto &[key, of] : found) {
-      std::map<int64_t, int64_t> split;
-      forEachPlace(*grid, of.region, [&, &of = of](int64_t place) {
-        auto [kind, isNew] = split.try_emplace(kinds[place], ofKind.size());
-        if (isNew) {
-          Found both = ofKind[kinds[place]];
-          both.worth = both.worth | of.worth;
-          both.legal = both.legal & of.legal;
-          ofKind.push_back(both);
-        }
-        kinds[place] = kind->second;
-      });
-    }
-    // Numbered as they first come.
-    std::map<int64_t, int64_t> numbers;
-    out.ranges.clear();
-    for (int64_t &kind : kinds) {
-      auto [number, isNew] = numbers.try_emplace(kind, out.ranges.size());
-      if (isNew)
-        out.ranges.push_back(make(ofKind[kind].worth, ofKind[kind].legal));
-      kind = number->second;
-    }
-    if (out.ranges.size() > 1) {
-      out.grid = *grid;
-      out.which = kinds;
-    }
-    return out;
-  }
-};
-} // namespace
+  if (dims.empty() || !llvm::all_equal(dims) || type.isDynamicDim(dims.front()))
+    return {all};
+  dim = dims.front();
+  SmallVector<Uses> places(type.getDimSize(dim), uses[Part()]);
+  for (auto [place, ofPlace] : llvm::enumerate(places))
+    ofPlace.add(uses[Part({dim, place})]);
+  return places;
+}
 
 /// A function that is called from several places is asked for other things in
 /// each of them. Lowering inlines all as well.
@@ -145,41 +87,39 @@ IndexRanges mlir::dist::findIndexRanges(ModuleOp given) {
   auto entry = dyn_cast_or_null<func::FuncOp>(getEntryFunction(module));
   if (!entry)
     return out;
-  Tracer tracer(module);
-  module.walk([&](Operation *op) { tracer.visit(op); });
-  tracer.finish();
-  for (auto [number, argument] : llvm::enumerate(entry.getArguments())) {
-    auto type = dyn_cast<ShapedType>(argument.getType());
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned number = argument.getArgNumber();
     Type element = getElementTypeOrSelf(argument);
-    if (!element.isIntOrIndexOrFloat() || element.isInteger(1))
+    if (!element.isIntOrIndex() || element.isInteger(1))
       continue;
     std::string name = getArgumentName(entry, number);
-    const FoundByRegion *found = tracer.getFound(argument);
-    if (isa<FloatType>(element)) {
-      Interval legal;
-      if (found)
-        for (const auto &[key, of] : *found)
-          legal = legal & of.legal;
-      if (legal.isBounded())
-        // Adding 0 makes -0 a 0.
-        out.reals[name] = {legal.low + 0.0, legal.high + 0.0};
-      continue;
-    }
     bool isUnsigned = entry.getArgAttr(number, kUnsignedAttr) != nullptr;
     host::IntegerRange usual = host::usualRange(
         element.isIndex() ? 64 : element.getIntOrFloatBitWidth(), isUnsigned);
-    RangesMaker maker{
-        getHeld(element, isUnsigned),
-        {static_cast<double>(usual.low), static_cast<double>(usual.high)}};
-    if (found) {
-      out.ranges[name] =
-          maker.make(type ? type.getShape() : ArrayRef<int64_t>(), *found);
-      if (maker.isContradictory)
-        out.contradictory.push_back(name);
-    } else if (usual.low == 0 && !isUnsigned &&
-               takesBothSigns(module, argument)) {
-      out.ranges[name].ranges = {{-usual.high - 1, usual.high}};
+    std::map<Part, Uses> uses = findUses(argument);
+    if (uses.empty())
+      continue;
+    Interval held = getHeld(element, isUnsigned);
+    Interval fallback{static_cast<double>(usual.low),
+                      static_cast<double>(usual.high)};
+    host::IntegerRanges ranges;
+    ranges.ranges.clear();
+    bool isContradictory = false;
+    for (const Uses &place :
+         splitUses(std::move(uses), dyn_cast<ShapedType>(argument.getType()),
+                   ranges.dim)) {
+      Interval range = getRange(place, held, fallback);
+      isContradictory |= range.isEmpty();
+      if (!isBounded(range))
+        range = fallback;
+      ranges.ranges.push_back({static_cast<int64_t>(range.low),
+                               static_cast<int64_t>(range.high)});
     }
+    if (llvm::all_equal(ranges.ranges))
+      ranges.ranges.resize(1);
+    if (isContradictory)
+      out.contradictory.push_back(name);
+    out.ranges[name] = ranges;
   }
   return out;
 }

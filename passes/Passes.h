@@ -56,6 +56,12 @@ struct SpmdPipelineOptions : PassPipelineOptions<SpmdPipelineOptions> {
       llvm::cl::desc("In place of the machine's links one along each axis of "
                      "the mesh, as in {latency=20us,bandwidth=1GB/s}"),
       llvm::cl::init("")};
+  Option<bool> assumeMasks{
+      *this, "assume-masks",
+      llvm::cl::desc("Scores of attention are at most 4000 in magnitude, and "
+                     "each query sees a key, so that masks of -1e4 or less "
+                     "hide keys (--dist-recognize-windows)"),
+      llvm::cl::init(false)};
 };
 
 /// A machine, by name or file, and its links if they differ; empty if unknown.
@@ -66,10 +72,12 @@ struct MachineNames {
 /// The pipeline --dist-spmd: from a level-1 module to the program of one
 /// device.
 void buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes = false,
-                       StringRef turns = {}, const MachineNames &on = {});
+                       StringRef turns = {}, const MachineNames &on = {},
+                       bool assumeMasks = false);
 /// Its first part: to a module of level 2, which is verified. If the axis
 /// `turns` is named, no sum is pending over it.
-void buildPlacementPipeline(OpPassManager &pm, StringRef turns = {});
+void buildPlacementPipeline(OpPassManager &pm, StringRef turns = {},
+                            bool assumeMasks = false);
 /// The second part: carries out a module of level 2 as it is written.
 void buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes = false,
                             const MachineNames &on = {});

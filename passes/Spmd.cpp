@@ -18,9 +18,12 @@ void dist::addFuseTransposes(OpPassManager &pm) {
   pm.addPass(createVerifySpmdPass());
 }
 
-void dist::buildPlacementPipeline(OpPassManager &pm, StringRef turns) {
+void dist::buildPlacementPipeline(OpPassManager &pm, StringRef turns,
+                                  bool assumeMasks) {
   pm.addPass(createDecomposeSoftmaxPass());
-  pm.addPass(createRecognizeWindowsPass());
+  RecognizeWindowsPassOptions windows;
+  windows.assumeMasks = assumeMasks;
+  pm.addPass(createRecognizeWindowsPass(windows));
   pm.addPass(createSeparateDimsPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
@@ -52,8 +55,9 @@ void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes,
 }
 
 void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes,
-                             StringRef turns, const MachineNames &on) {
-  buildPlacementPipeline(pm, turns);
+                             StringRef turns, const MachineNames &on,
+                             bool assumeMasks) {
+  buildPlacementPipeline(pm, turns, assumeMasks);
   buildPartitionPipeline(pm, fuseTransposes, on);
 }
 
@@ -64,7 +68,7 @@ void dist::registerSpmdPipeline() {
       "reshards, partition",
       [](OpPassManager &pm, const SpmdPipelineOptions &options) {
         buildSpmdPipeline(pm, options.fuseTransposes, options.turns,
-                          {options.machine, options.link});
+                          {options.machine, options.link}, options.assumeMasks);
       });
 }
 

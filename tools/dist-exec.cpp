@@ -11,6 +11,7 @@
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
 #include "dist/StreamMode.h"
+#include "dist/Version.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -97,12 +98,13 @@ int main(int argc, char **argv) {
   CLI::App app("Runs a bundle made by dist-compile, on as many ranks as its "
                "mesh has devices.",
                "dist-exec");
+  app.set_version_flag("--version", std::string("dist ") + kVersion);
   app.add_option("bundle", options.bundle, "The bundle, a folder OUT.dist")
       ->required();
   app.add_option("--weights", options.run.weights,
                  "Parameters (.safetensors), in place of the bundle's own");
   app.add_option("--input", options.inputs,
-                 std::string(inputForms) + "; once for each input")
+                 std::string(inputForms) + rangeHelp)
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag(

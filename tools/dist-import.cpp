@@ -134,7 +134,7 @@ static void noteFolded(ArrayRef<std::string> names) {
      << ", or nothing reads " << them << " by this name: ";
   listNames(os, names);
   os << "; training leaves " << them << " as " << (isOne ? "it is" : "they are")
-     << "\n";
+     << ", unless tied to another parameter\n";
 }
 
 /// What training cannot reach through a parameter that it does change.
@@ -149,6 +149,46 @@ static void noteComputed(ArrayRef<std::string> names) {
   listNames(os, names);
   os << "; a parameter that went into " << (isOne ? "it" : "them")
      << " gets no gradient this way\n";
+}
+
+/// Where the file's own shape inference was wrong.
+static void warnOfSizes(ArrayRef<std::string> wrong) {
+  if (wrong.empty())
+    return;
+  raw_ostream &os = llvm::WithColor::warning(llvm::errs(), "dist-import");
+  os << wrong.front();
+  if (wrong.size() > 1)
+    os << ", and " << wrong.size() - 1 << " more of that kind";
+  os << "; what the operators compute is taken\n";
+}
+
+/// What is read in a way that the file does not say.
+static void
+noteTypes(const std::map<std::string, std::vector<std::string>> &taken) {
+  for (const auto &[what, nodes] : taken) {
+    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
+    os << what << "; in " << nodes.size()
+       << (nodes.size() == 1 ? " node: " : " nodes: ");
+    listNames(os, nodes);
+    os << "\n";
+  }
+}
+
+/// Names that a schedule may use, but that may be wrong in a checkpoint.
+static void noteDoubts(ArrayRef<frontend::Parameter> parameters) {
+  std::map<StringRef, std::vector<std::string>> names;
+  for (const frontend::Parameter &parameter : parameters)
+    if (!parameter.doubt.empty())
+      names[parameter.doubt].push_back(parameter.name);
+  for (const auto &[doubt, of] : names) {
+    bool isOne = of.size() == 1;
+    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
+    os << of.size() << " parameter" << (isOne ? " is " : "s are each ") << doubt
+       << ": ";
+    listNames(os, of);
+    os << "; training refuses " << (isOne ? "it" : "them")
+       << " unless asked for\n";
+  }
 }
 
 /// How running statistics differ from PyTorch's.
@@ -245,9 +285,15 @@ int main(int argc, char **argv) {
     return fail(llvm::toString(std::move(failure)));
   noteFolded(imported->foldedParameters);
   noteComputed(imported->computedConstants);
+  warnOfSizes(imported->wrongSizes);
+  noteDoubts(imported->parameters);
+  noteTypes(imported->takenTypes);
   noteStatistics(imported->leftStatistics, imported->lastStatistics);
   if (!imported->foldedParameters.empty() ||
-      !imported->computedConstants.empty())
+      !imported->computedConstants.empty() ||
+      llvm::any_of(imported->parameters, [](const auto &parameter) {
+        return !parameter.doubt.empty();
+      }))
     llvm::WithColor::note(llvm::errs(), "dist-import")
         << "to train, export without folding: torch.onnx.export with "
            "optimize=False, or with dynamo=False and do_constant_folding=False "

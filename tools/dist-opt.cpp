@@ -105,8 +105,9 @@ static LogicalResult run(int argc, char **argv, StringRef input,
   MlirOptMainConfig asked = config;
   config.setPassPipelineSetupFn([&, asked](PassManager &passes) {
     if (!asked.shouldVerifyDiagnostics())
-      printBinaryLocations(passes);
+      printUnquoted(passes);
     passes.addPass(std::make_unique<NoteWeights>(folder));
+    passes.addPass(createCheckBoundsPass());
     if (failed(asked.setupPassPipeline(passes)))
       return failure();
     if (folder != newFolder)

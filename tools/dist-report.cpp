@@ -89,6 +89,12 @@ static cl::opt<bool>
                    cl::desc("Store tensors so that collectives are on the "
                             "leading dimension"),
                    cl::cat(category));
+static cl::opt<bool>
+    assumeMasks("assume-masks",
+                cl::desc("Scores of attention are at most 4000 in magnitude, "
+                         "and each query sees a key, so that masks of -1e4 or "
+                         "less hide keys, as -inf does"),
+                cl::cat(category));
 static cl::opt<std::string>
     recompute("recompute",
               cl::desc("What backward computes again, as of dist-run (default: "
@@ -137,6 +143,7 @@ static DistDistributeOptions getDistributeOptions() {
   options.places = !compare;
   options.overlap = overlap.empty() ? "off" : overlap.getValue();
   options.fuseTransposes = fuseTransposes;
+  options.assumeMasks = assumeMasks;
   options.recompute = recompute;
   options.joinHalos = joinHalos;
   options.overlapMemory = overlapMemory;
@@ -147,24 +154,25 @@ static DistDistributeOptions getDistributeOptions() {
   return options;
 }
 
-/// What the options ask for: to partition a model, or to make sizes known.
+/// Makes the program of one device, if `module` is none yet, with all sizes
+/// known.
 static LogicalResult prepare(ModuleOp module, Stages &stages) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
   if (failed(sizes))
     return failure();
-  bool isAsked = recompute.getNumOccurrences() > 0;
-  if (isAsked && getLevel(module) == 3)
+  bool isPlaced = getLevel(module) >= 3;
+  if (isPlaced && recompute.getNumOccurrences() > 0)
     return module.emitError("is the program of one device, in which it is "
                             "decided already what backward computes again: "
                             "--recompute is for what is not placed yet "
                             "(dist-opt --dist-recompute=what=")
            << recompute << " does it to this)";
-  if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
+  if (!isPlaced || !schedule.empty() || !mesh.empty() || fuseTransposes ||
       !joinHalos.empty() || !overlap.empty() || !turns.empty())
     return distribute(module, getDistributeOptions(), stages);
   // What is sent depends on all sizes.
-  bool isUnknown = getLevel(module) == 3 && hasUnknownSizes(module);
-  return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();
+  return hasUnknownSizes(module) || !sizes->empty() ? bindSizes(module, *sizes)
+                                                    : success();
 }
 
 static LogicalResult sayError(llvm::Error error) {
@@ -393,9 +401,10 @@ int main(int argc, char **argv) {
   registerStageOptions();
   parseOptions(
       "dist-report", argc, argv,
-      "Reports every collective of a program at level 3 (made by dist-opt "
-      "--dist-spmd,\nor here with --schedule): why it is there, what a rank "
-      "sends for it, and what a rank\nholds and computes.\n\n"
+      "Reports every collective of a model with a schedule (--schedule), of a "
+      "training step,\nor of a program at level 3 (dist-opt --dist-spmd): why "
+      "it is there, what a rank\nsends for it, and what a rank holds and "
+      "computes.\n\n"
       "Bytes sent are those of a bandwidth-optimal algorithm. Memory is that "
       "of "
       "the tensors\nalive at once in program order, arguments included. Work "

@@ -56,7 +56,9 @@ static cl::opt<std::string> input(cl::Positional,
                                   cl::cat(category));
 static cl::opt<std::string> backend("backend", cl::desc(host::backendHelp),
                                     cl::init("threads"), cl::cat(category));
-static cl::list<std::string> inputs("input", cl::desc(host::inputForms),
+static const std::string inputHelp =
+    std::string(host::inputForms) + host::rangeHelp;
+static cl::list<std::string> inputs("input", cl::desc(inputHelp),
                                     cl::value_desc("NAME=VALUE"),
                                     cl::cat(category));
 static cl::opt<std::string> randomInputs(
@@ -169,7 +171,6 @@ struct RandomValues {
   /// Takes the ranges that a program says.
   void take(IndexRanges found) {
     random.ranges = std::move(found.ranges);
-    random.reals = std::move(found.reals);
     contradictory = {found.contradictory.begin(), found.contradictory.end()};
   }
 };
@@ -315,43 +316,37 @@ static std::string formatTimeline(const Simulation &simulation) {
   return text;
 }
 
-static host::Program prepareProgram(RunCompiler &compiler, RandomValues &values,
-                                    std::optional<Simulation> &predicted) {
-  if (isBundle(input)) {
-    if (!common.schedule.empty() || !common.plan.empty() ||
-        !common.mesh.empty() || !common.scheduleName.empty() ||
-        common.allowUnmatched || common.fuseTransposes ||
-        !common.overlap.empty() || !common.halos.empty() ||
-        !common.joinHalos.empty() || !common.turns.empty() ||
-        !common.machine.empty() || !common.dumpSpmd.empty())
-      throw host::Error(input +
-                        " is a bundle, compiled for a schedule and a mesh: "
-                        "--schedule, --plan, --allow-unmatched, "
-                        "--fuse-transposes, --mesh, --overlap, --halos, "
-                        "--join-halos, --turns, --dump-spmd and --machine do "
-                        "not apply");
-    if (!common.bind.empty())
-      throw host::Error(input + " is a bundle, whose sizes are all known: "
-                                "--bind does not apply");
-    if (inF64())
-      throw host::Error(input + " is a bundle, which cannot be converted to "
-                                "f64: --verify=f64 needs a module");
-    host::Program program = host::loadBundle(input);
-    compiler.noteStreams(program.manifest);
-    return program;
-  }
-  OwningOpRef<ModuleOp> module = loadDistributed(compiler, values, predicted);
-  return compiler.compile(*module, input);
+/// Throws Error for options that a bundle cannot take.
+static void checkBundleOptions() {
+
+  if (!common.schedule.empty() || !common.plan.empty() ||
+      !common.mesh.empty() || !common.scheduleName.empty() ||
+      common.allowUnmatched || common.fuseTransposes ||
+      !common.overlap.empty() || !common.halos.empty() ||
+      !common.joinHalos.empty() || !common.turns.empty() ||
+      !common.machine.empty() || !common.dumpSpmd.empty())
+    throw host::Error(input +
+                      " is a bundle, compiled for a schedule and a mesh: "
+                      "--schedule, --plan, --allow-unmatched, "
+                      "--fuse-transposes, --mesh, --overlap, --halos, "
+                      "--join-halos, --turns, --dump-spmd and --machine do "
+                      "not apply");
+  if (!common.bind.empty())
+    throw host::Error(input + " is a bundle, whose sizes are all known: "
+                              "--bind does not apply");
+  if (inF64())
+    throw host::Error(input + " is a bundle, which cannot be converted to "
+                              "f64: --verify=f64 needs a module");
 }
 
 /// The values of the program's inputs, those that are random in the ranges that
 /// the program to compare with says.
 static host::Inputs readValues(RunCompiler &compiler,
-                               const host::Program &program,
-                               RandomValues values, bool isQuiet = false) {
+                               const host::Manifest &manifest,
+                               RandomValues values, bool isQuiet) {
   std::vector<std::string> given(inputs.begin(), inputs.end());
   auto describe = [&] {
-    return host::describeRandom(given, program.manifest, values.random);
+    return host::describeRandom(given, manifest, values.random);
   };
   std::map<std::string, std::string> texts = describe();
   if (!reference.empty() && !texts.empty()) {
@@ -366,7 +361,42 @@ static host::Inputs readValues(RunCompiler &compiler,
                            ? ", as none is in range of all that it indexes"
                            : "")
                    << "\n";
-  return host::readInputs(given, program.manifest, values.random);
+  return host::readInputs(given, manifest, values.random);
+}
+
+namespace {
+/// What is run, and on what.
+struct Prepared {
+  host::Program program;
+  host::Inputs values;
+  /// What results are to be.
+  std::vector<Recorded> recorded;
+};
+} // namespace
+
+/// Reads all inputs and files, and checks them before anything is compiled.
+static Prepared prepareProgram(RunCompiler &compiler, RandomValues &random,
+                               std::optional<Simulation> &predicted,
+                               bool isQuiet = false) {
+  Prepared prepared;
+  OwningOpRef<ModuleOp> module;
+  if (isBundle(input)) {
+    checkBundleOptions();
+    prepared.program = host::loadBundle(input);
+    compiler.noteStreams(prepared.program.manifest);
+  } else {
+    module = loadDistributed(compiler, random, predicted);
+    prepared.program = compiler.describe(*module, input);
+  }
+  const host::Manifest &manifest = prepared.program.manifest;
+  prepared.values = readValues(compiler, manifest, random, isQuiet);
+  if (!isQuiet)
+    prepared.recorded =
+        readRecorded(std::vector<std::string>(expect), manifest);
+  (void)host::Arguments(prepared.program, prepared.values, common.weights);
+  if (module)
+    prepared.program = compiler.compile(*module, input);
+  return prepared;
 }
 
 /// Says that the program ends with an error, which may have been printed.
@@ -423,8 +453,8 @@ static std::vector<host::Difference> compareInF64(Stages &stages,
       });
   RandomValues random = given;
   std::optional<Simulation> predicted;
-  host::Program program = prepareProgram(compiler, random, predicted);
-  host::Inputs values = readValues(compiler, program, random, /*isQuiet=*/true);
+  auto [program, values, unused] =
+      prepareProgram(compiler, random, predicted, /*isQuiet=*/true);
   Reference single = compileReference(compiler, program.manifest.mesh.size());
   stages.begin("f64", "running both with all floating-point work in f64");
   options.repeat = 1;
@@ -474,11 +504,15 @@ static void train(const host::RunOptions &options) {
   sayPredicted(predicted);
   sayStreams(compiler);
   StepArguments arguments = findStepArguments(*module);
-  host::Program program = compiler.compile(*module, input);
-  host::Inputs given = host::readInputs(
-      std::vector<std::string>(inputs.begin(), inputs.end()), program.manifest);
-  stages.begin("run", "training");
-  runTraining(program, training, arguments, std::move(given), options);
+  host::Program described = compiler.describe(*module, input);
+  host::Inputs given =
+      host::readInputs(std::vector<std::string>(inputs.begin(), inputs.end()),
+                       described.manifest);
+  runTraining(described, training, arguments, std::move(given), options, [&] {
+    host::Program program = compiler.compile(*module, input);
+    stages.begin("run", "training");
+    return program;
+  });
 }
 
 /// Throws Error for options that would do nothing.
@@ -548,17 +582,13 @@ static bool run() {
   if (randomInputs != "off")
     random.random.rest = host::parseSeed(randomInputs);
   std::optional<Simulation> predicted;
-  host::Program program = prepareProgram(compiler, random, predicted);
-  host::Inputs values = readValues(compiler, program, random);
+  auto [program, values, recorded] =
+      prepareProgram(compiler, random, predicted);
   if (!json)
     sayStreams(compiler);
-  // What results are compared with is read before any file is written, so that
-  // it is no output.
   std::optional<Reference> single;
   if (verifying())
     single = compileReference(compiler, program.manifest.mesh.size());
-  std::vector<Recorded> recorded =
-      readRecorded(std::vector<std::string>(expect), program.manifest);
   stages.begin("run", "running");
   host::RunResult result = host::launch(program, values, options);
   if (!result.isRoot)

@@ -234,11 +234,12 @@ static void checkInputs(const host::Manifest &manifest,
                       missing);
 }
 
-void mlir::dist::runTraining(const host::Program &program,
+void mlir::dist::runTraining(const host::Program &described,
                              const TrainOptions &options,
                              const StepArguments &arguments, host::Inputs given,
-                             host::RunOptions run) {
-  const host::Manifest &manifest = program.manifest;
+                             host::RunOptions run,
+                             llvm::function_ref<host::Program()> compile) {
+  const host::Manifest &manifest = described.manifest;
   const std::set<std::string> &states = arguments.states;
   Position start;
   start.seed = options.seed;
@@ -292,7 +293,9 @@ void mlir::dist::runTraining(const host::Program &program,
   std::optional<Curve> curve;
   if (!options.curve.empty())
     curve.emplace(options.curve, start.step);
-  Loop loop(manifest, options, states, start, batches,
+  (void)host::Arguments(described, given, run.weights);
+  host::Program program = compile();
+  Loop loop(program.manifest, options, states, start, batches,
             folder ? &*folder : nullptr, curve ? &*curve : nullptr);
   sayParameters(manifest, arguments);
   run.stepControl = &loop;

@@ -64,10 +64,13 @@ struct StepArguments {
 };
 StepArguments findStepArguments(ModuleOp module);
 
-/// Trains. `given` are the inputs that are the same in all steps.
-void runTraining(const ::dist::Program &program, const TrainOptions &options,
+/// Trains. `described` says what a step takes and gives, with which all inputs
+/// and files are checked before `compile` makes it. `given` are the inputs that
+/// are the same in all steps.
+void runTraining(const ::dist::Program &described, const TrainOptions &options,
                  const StepArguments &arguments, ::dist::Inputs given,
-                 ::dist::RunOptions run);
+                 ::dist::RunOptions run,
+                 llvm::function_ref<::dist::Program()> compile);
 
 } // namespace mlir::dist
 

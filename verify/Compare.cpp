@@ -109,7 +109,7 @@ template <class T> struct Judge {
 } // namespace
 
 template <class T>
-static void compareAs(const Mesh &mesh, const TensorDesc &desc,
+static void compareAs(const Mesh &mesh, const std::vector<TensorDesc> &results,
                       const std::vector<Tensor> &parts, const Tensor &whole,
                       const Tolerance &tolerance, Difference &result) {
   std::vector<T> expected = widen<T>(whole);
@@ -127,9 +127,11 @@ static void compareAs(const Mesh &mesh, const TensorDesc &desc,
   result.elements = whole.count();
   Judge<T> judge{whole.shape, tolerance, result};
   std::vector<bool> held(whole.count());
-  for (size_t rank = 0; rank < parts.size(); ++rank) {
-    std::vector<T> actual = widen<T>(parts[rank]);
-    forEachRun(mesh, desc, rank,
+  size_t ranks = mesh.size();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    size_t rank = i % ranks;
+    std::vector<T> actual = widen<T>(parts[i]);
+    forEachRun(mesh, results[i / ranks], rank,
                [&](int64_t local, int64_t global, int64_t count) {
                  for (int64_t i = 0; i < count; ++i) {
                    held[global + i] = true;
@@ -144,22 +146,24 @@ static void compareAs(const Mesh &mesh, const TensorDesc &desc,
                 toString(indexOf(missing - held.begin(), whole.shape)));
 }
 
-Difference dist::compare(const Mesh &mesh, const TensorDesc &desc,
+Difference dist::compare(const Mesh &mesh,
+                         const std::vector<TensorDesc> &results,
                          const std::vector<Tensor> &parts,
                          const Tensor &expected, const Tolerance &tolerance) {
-  if (desc.globalShape != expected.shape)
-    throw Error("has shape " + toString(desc.globalShape) + ", expected " +
+  const TensorDesc &desc = results.front();
+  if (desc.sourceShape() != expected.shape)
+    throw Error("has shape " + toString(desc.sourceShape()) + ", expected " +
                 toString(expected.shape));
   if (desc.dtype != expected.dtype)
     throw Error(std::string("is of type ") + dtypeName(desc.dtype) +
                 ", expected " + dtypeName(expected.dtype));
   Difference result;
   if (isFloat(desc.dtype))
-    compareAs<double>(mesh, desc, parts, expected, tolerance, result);
+    compareAs<double>(mesh, results, parts, expected, tolerance, result);
   else if (desc.dtype == DIST_U64)
-    compareAs<uint64_t>(mesh, desc, parts, expected, tolerance, result);
+    compareAs<uint64_t>(mesh, results, parts, expected, tolerance, result);
   else
-    compareAs<int64_t>(mesh, desc, parts, expected, tolerance, result);
+    compareAs<int64_t>(mesh, results, parts, expected, tolerance, result);
   if (result.doubtful > 0 &&
       result.undetermined > kUndeterminedShare * result.elements) {
     result.undecided = true;

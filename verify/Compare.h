@@ -71,10 +71,10 @@ struct Difference {
 void acceptRoundedZeros(const Difference &own, Difference &wide,
                         const Tolerance &tolerance);
 
-/// Compares `parts`, one for each rank, with the whole. Throws Error if the
-/// shape or element type is not the expected one, or no rank holds some
-/// element.
-Difference compare(const Mesh &mesh, const TensorDesc &desc,
+/// Compares results, of each the part of each rank, with the whole that they
+/// are, or are blocks of. Throws Error if the shape or element type is not the
+/// expected one, or no rank holds some element.
+Difference compare(const Mesh &mesh, const std::vector<TensorDesc> &results,
                    const std::vector<Tensor> &parts, const Tensor &expected,
                    const Tolerance &tolerance);
 

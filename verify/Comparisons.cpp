@@ -5,6 +5,7 @@
 #include "dist/OptionValues.h"
 #include "verify/CompareJson.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -44,14 +45,19 @@ host::Tolerance mlir::dist::findTolerance(const CheckOptions &options,
 /// One comparison.
 static host::Difference check(const host::Program &program,
                               const host::RunResult::Output &actual,
-                              const host::TensorDesc &desc,
+                              dist_dtype dtype,
                               const host::Tensor &expected,
                               host::Tolerance tolerance) {
+  std::vector<host::TensorDesc> results;
+  for (size_t number : actual.results) {
+    results.push_back(program.manifest.results[number]);
+    results.back().dtype = dtype;
+  }
   try {
-    return host::compare(program.manifest.mesh, desc, actual.parts, expected,
+    return host::compare(program.manifest.mesh, results, actual.parts, expected,
                          tolerance);
   } catch (const host::Error &error) {
-    throw host::Error("result '" + desc.name + "' " + error.what());
+    throw host::Error("result '" + actual.name + "' " + error.what());
   }
 }
 
@@ -102,7 +108,7 @@ mlir::dist::checkReference(const host::Program &program,
     if (!single.spreads.empty())
       tolerance.spread = &single.spreads[other];
     checks.push_back(check(program, result.outputs[i],
-                           program.manifest.results[i],
+                           result.outputs[i].tensor.dtype,
                            expected.outputs[other].tensor, tolerance));
     elements += checks.back().elements;
   }
@@ -153,28 +159,22 @@ void mlir::dist::addReference(ArrayRef<host::Difference> own,
   }
 }
 
-static size_t findResult(const host::Manifest &manifest, StringRef name) {
-  std::string known;
-  for (size_t i = 0; i < manifest.results.size(); ++i) {
-    if (manifest.results[i].name == name)
-      return i;
-    known += " " + manifest.results[i].name;
-  }
-  throw host::Error("the program has no result '" + name.str() +
-                    "'; its results are:" + (known.empty() ? " none" : known));
-}
-
 std::vector<Recorded> mlir::dist::readRecorded(ArrayRef<std::string> expect,
                                                const host::Manifest &manifest) {
   std::vector<std::string> names;
   for (const host::TensorDesc &desc : manifest.results)
-    names.push_back(desc.name);
+    if (!llvm::is_contained(names, desc.name))
+      names.push_back(desc.name);
   std::vector<Recorded> recorded;
   for (const std::string &option : expect) {
     auto [name, file] = host::splitNamed(option, names);
     if (name.empty() || file.empty())
       throw host::Error("--expect " + option + ": expected NAME=FILE.npy");
-    recorded.push_back({findResult(manifest, name), file, host::readNpy(file)});
+    if (!llvm::is_contained(names, name))
+      throw host::Error("the program has no result '" + name +
+                        "'; its results are:" +
+                        (names.empty() ? " none" : " " + llvm::join(names, " ")));
+    recorded.push_back({name, file, host::readNpy(file)});
   }
   return recorded;
 }
@@ -183,15 +183,18 @@ void mlir::dist::checkRecorded(const host::Program &program,
                                const host::RunResult &result,
                                ArrayRef<Recorded> recorded,
                                const CheckOptions &options, Checks &checks) {
-  for (const auto &[i, file, expected] : recorded) {
-    host::TensorDesc desc = program.manifest.results[i];
-    if (host::isFloat(desc.dtype) == host::isFloat(expected.dtype) &&
-        (host::convertsExactly(desc.dtype, expected.dtype) ||
-         host::convertsExactly(expected.dtype, desc.dtype)))
-      desc.dtype = expected.dtype;
-    checks[i].own.push_back(check(program, result.outputs[i], desc, expected,
+  for (const auto &[name, file, expected] : recorded) {
+    size_t i = 0;
+    while (result.outputs[i].name != name)
+      ++i;
+    dist_dtype dtype = result.outputs[i].tensor.dtype;
+    if (host::isFloat(dtype) == host::isFloat(expected.dtype) &&
+        (host::convertsExactly(dtype, expected.dtype) ||
+         host::convertsExactly(expected.dtype, dtype)))
+      dtype = expected.dtype;
+    checks[i].own.push_back(check(program, result.outputs[i], dtype, expected,
                                   findTolerance(options, options.precision)));
-    report(desc.name, checks[i].own.back(), file, options, options.precision);
+    report(name, checks[i].own.back(), file, options, options.precision);
   }
 }
 

@@ -67,8 +67,7 @@ void addReference(ArrayRef<::dist::Difference> own,
 
 /// A recorded result, and which result it is compared with.
 struct Recorded {
-  size_t result;
-  std::string file;
+  std::string result, file;
   ::dist::Tensor tensor;
 };
 

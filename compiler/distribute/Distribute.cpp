@@ -100,6 +100,7 @@ mlir::dist::getPhases(ModuleOp module, const DistDistributeOptions &options) {
                     !options.schedule.empty() || !options.plan.empty() ||
                     hasUnknownSizes(module);
   partition.turns = turns;
+  partition.assumeMasks = options.assumeMasks;
   partition.machine = options.machine;
   partition.link = options.link;
   phases.push_back(
@@ -174,6 +175,7 @@ struct DistDistribute : dist::impl::DistDistributeBase<DistDistribute> {
     options.then.assign(then.begin(), then.end());
     options.fuseTransposes = fuseTransposes;
     options.stopPlaced = stopPlaced;
+    options.assumeMasks = assumeMasks;
     options.recompute = recompute;
     options.turns = turns;
     options.overlap = overlap;

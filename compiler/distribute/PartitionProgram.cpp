@@ -43,7 +43,7 @@ struct DistPartitionProgram
         passes.addPass(createVerifyPlacedPass());
       }
     } else {
-      buildPlacementPipeline(passes, turnsAxis);
+      buildPlacementPipeline(passes, turnsAxis, assumeMasks);
     }
     if (!stopPlaced)
       buildPartitionPipeline(passes, fuseTransposes, on);

@@ -31,6 +31,9 @@ def Bind : ListOption<"bind", "bind", "std::string",
   "Sizes that the module does not know: x[0]=8, or batch=8">;
 def FuseTransposesOption : Option<"fuseTransposes", "fuse-transposes", "bool",
   "false", "Store tensors so that collectives are on the leading dimension">;
+def AssumeMasks : Option<"assumeMasks", "assume-masks", "bool", "false",
+  "Scores of attention are at most 4000 in magnitude, and each query sees a "
+  "key, so that masks of -1e4 or less hide keys (--dist-recognize-windows)">;
 def StopPlaced : Option<"stopPlaced", "stop-placed", "bool", "false",
   "Stop at level 2, where all is placed and nothing cut up yet">;
 def Turns : Option<"turns", "turns", "std::string", "\"\"",
@@ -85,7 +88,7 @@ def DistDistribute : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     ListOption<"then", "then", "::mlir::OpPassManager",
       "Passes that change the program at level 1, after the schedule: "
       "builtin.module(dist-train-step{loss=mse})">,
-    FuseTransposesOption, StopPlaced,
+    FuseTransposesOption, StopPlaced, AssumeMasks,
     Option<"recompute", "recompute", "std::string", "\"cheap\"",
       "What backward computes again (--dist-recompute): asked, cheap or gathers">,
     Option<"turns", "turns", "std::string", "\"\"",
@@ -128,7 +131,7 @@ def DistPartitionProgram : Pass<"dist-partition-program", "::mlir::ModuleOp"> {
     0 has no mesh, and stays.
   }];
   let options = [
-    FuseTransposesOption, StopPlaced,
+    FuseTransposesOption, StopPlaced, AssumeMasks,
     Option<"again", "again", "bool", "false",
       "Place what is placed already, for another mesh or other sizes">,
     Turns, MachineOption, LinkOption,

@@ -10,7 +10,6 @@
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/Schedule.h"
 #include "passes/sizes/BindSizes.h"
-#include "passes/sizes/Limits.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mlir::dist {
@@ -78,17 +77,19 @@ static LogicalResult overrideMesh(ModuleOp module,
 }
 
 /// Programs are on tensors: what goes around them, to memory or to the machine,
-/// nothing here can check. And these are of sizes that a machine may have.
+/// or has no value at all, nothing here can check.
 static LogicalResult checkProgram(ModuleOp module) {
-  WalkResult result = module.walk([&](Operation *op) {
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
     StringRef dialect = op->getName().getDialectNamespace();
-    if (dialect == "memref" || dialect == "llvm") {
-      op->emitOpError("is on memory; programs of levels 0 to 3 are on tensors");
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+    if (dialect == "memref" || dialect == "llvm")
+      return op->emitOpError(
+          "is on memory; programs of levels 0 to 3 are on tensors");
+    if (dialect == "ub" || dialect == "vector")
+      return op->emitOpError("is of no dialect of programs of levels 0 to 3, "
+                             "which are on tensors and numbers");
+    return success();
   });
-  return result.wasInterrupted() ? failure() : checkTensorSizes(module);
+  return failure(result.wasInterrupted());
 }
 
 /// Whether turns= says something of this program.
@@ -105,9 +106,6 @@ static LogicalResult checkTurns(ModuleOp module, StringRef turns) {
            << "that turns could hide (--schedule)";
   int64_t count = 0;
   if (!turns.getAsInteger(10, count)) {
-    if (count < 2)
-      return module.emitError("--turns=")
-             << turns << ": one turn or more are possible";
     if (getLevel(module) > 1)
       return module.emitError("--turns=")
              << turns << ": the program is placed already; the batch is cut "
@@ -182,6 +180,10 @@ struct DistScheduleProgram
                       });
     if (failed(sizes) || failed(checkProgram(module)))
       return failure();
+    int64_t number = 0;
+    if (!StringRef(turns).getAsInteger(10, number) && number < 1)
+      return module.emitError("--turns=")
+             << turns << ": one turn or more are possible";
     int level = getLevel(module);
     FailureOr<std::string> name = readSchedule(module, level);
     if (failed(name) || (!scheduleName.empty() &&

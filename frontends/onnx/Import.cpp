@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/sizes/StaticBounds.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -62,7 +63,8 @@ private:
   llvm::Error checkResult(const Node &node, llvm::StringRef name,
                           const Tensor &tensor);
   llvm::Error checkDeclared(const std::string &what, llvm::StringRef name,
-                            DType type, llvm::ArrayRef<int64_t> shape);
+                            DType type, llvm::ArrayRef<int64_t> shape,
+                            bool isInferred = false);
   /// Whether no number of the file would be taken for an open size.
   llvm::Error checkNumbers(llvm::StringRef name, const HostTensor &tensor);
   llvm::Error addOutputs();
@@ -97,6 +99,10 @@ private:
   SmallVector<std::optional<size_t>> argumentParameters;
   std::array<Value, 2> randomKey;
   RunningStatistics statistics;
+  /// Labels of nodes, by the note on their types.
+  std::map<std::string, std::vector<std::string>> takenTypes;
+  /// What the file says wrongly of values in between.
+  std::vector<std::string> wrongSizes;
   llvm::DenseMap<size_t, Value> arguments;
   SmallVector<DType> outputTypes;
   llvm::StringMap<SmallVector<const ValueInfo *, 1>> declared;
@@ -222,10 +228,12 @@ llvm::Expected<Tensor *> Importer::read(const std::string &name,
 }
 
 /// Whether a value is all that the file says it is. A difference means that the
-/// file, or this importer, is wrong.
+/// file, or this importer, is wrong. Sizes of what is no input, initialiser or
+/// result come from another program's inference, which errs: a warning.
 llvm::Error Importer::checkDeclared(const std::string &what,
                                     llvm::StringRef name, DType type,
-                                    llvm::ArrayRef<int64_t> shape) {
+                                    llvm::ArrayRef<int64_t> shape,
+                                    bool isInferred) {
   auto it = declared.find(name);
   if (it == declared.end())
     return llvm::Error::success();
@@ -247,11 +255,16 @@ llvm::Error Importer::checkDeclared(const std::string &what,
     Shape said;
     for (const Dim &dim : info->dims)
       said.push_back(dim.size);
-    return error(what, " is declared ",
-                 info->isTensor ? nameOf(info->type) + " " + toString(said)
-                                : std::string("no tensor"),
-                 ", but is ", nameOf(type), " ", emitter.sizes.toString(shape),
-                 remedy);
+    std::string text =
+        what + " is declared " +
+        (info->isTensor ? nameOf(info->type) + " " + toString(said)
+                        : std::string("no tensor")) +
+        ", but is " + nameOf(type) + " " + emitter.sizes.toString(shape);
+    bool isSize = info->isTensor &&
+                  (info->type == DType::Undefined || info->type == type);
+    if (!isInferred || !isSize)
+      return error(text, remedy);
+    wrongSizes.push_back(text);
   }
   return llvm::Error::success();
 }
@@ -260,9 +273,13 @@ llvm::Error Importer::checkResult(const Node &node, llvm::StringRef name,
                                   const Tensor &tensor) {
   if (tensor.isSequence)
     return llvm::Error::success();
+  bool isResult = llvm::any_of(model.outputs, [&](const ValueInfo &output) {
+    return output.name == name;
+  });
   return checkDeclared("node '" + node.label().str() + "' (" + node.opName() +
                            "): '" + name.str() + "'",
-                       name, tensor.type, tensor.shape);
+                       name, tensor.type, tensor.shape,
+                       /*isInferred=*/!isResult);
 }
 
 llvm::Error Importer::checkNumbers(llvm::StringRef name,
@@ -337,6 +354,18 @@ llvm::Error Importer::convertNode(const Node &node) {
       refusals.add(node, node.op + " of strings");
       return lose();
     }
+  std::vector<std::string> taken;
+  auto refuseTypes = [&](ArrayRef<Tensor> results) {
+    taken.clear();
+    problems = checkTypes(node, model.opset, inputs, results, taken);
+    for (const std::string &problem : problems)
+      refusals.add(node, node.op + ": " + problem);
+    return !problems.empty();
+  };
+  if (refuseTypes({}))
+    return lose();
+  for (const std::string &note : taken)
+    takenTypes[note].push_back(node.label().str());
   for (auto [i, input] : llvm::enumerate(inputs))
     if (input && input->isSequence && !converter->takesSequences)
       return error(what, "input ", std::to_string(i), " is a sequence");
@@ -345,8 +374,7 @@ llvm::Error Importer::convertNode(const Node &node) {
       return error(what, "input ", std::to_string(i), " is missing");
 
   emitter.taken = getTaken(node.guard.get());
-  NodeContext context(node, model.opset, emitter, statistics,
-                      std::move(inputs));
+  NodeContext context(node, model.opset, emitter, statistics, inputs);
   if (context.hasOpenInput() && !converter->takesOpenSizes)
     return loseOpen(context);
   LogicalResult result = foldNode(context);
@@ -361,8 +389,8 @@ llvm::Error Importer::convertNode(const Node &node) {
     return loseOpen(
         context, ": of more than " + std::to_string(kMostSizeTerms) +
                      " terms, " + std::to_string(kMostSizeFactors) +
-                     " factors in one, or " + std::to_string(kMostSizeDepth) +
-                     " functions within one another");
+                     " factors in one, " + std::to_string(kMostSizeDepth) +
+                     " functions within one another, or numbers beyond 2^46");
   if (failed(result) || !context.getMessage().empty()) {
     if (!context.isUnsupported())
       return error(what, context.getMessage());
@@ -375,6 +403,7 @@ llvm::Error Importer::convertNode(const Node &node) {
   }
   for (const std::string &problem : findIgnored(context))
     refusals.add(node, node.op + ": " + problem);
+  (void)refuseTypes(context.getResults());
   for (auto [name, tensor] : llvm::zip(node.outputs, context.getResults())) {
     if (name.empty())
       continue;
@@ -550,6 +579,12 @@ ImportedModel Importer::finish() {
         named(dist::kParameterAttr, parameter.name, parameter.getType()));
     if (parameter.isBuffer)
       attrs.set(dist::kBufferAttr, builder.getUnitAttr());
+    if (!parameter.aliases.empty())
+      attrs.set(dist::kTiedAttr,
+                builder.getStrArrayAttr(SmallVector<StringRef>(
+                    parameter.aliases.begin(), parameter.aliases.end())));
+    if (!parameter.doubt.empty())
+      attrs.set(dist::kUnsureAttr, builder.getStringAttr(parameter.doubt));
     if (statistics.current.contains(body->getArgument(inputs + i)))
       attrs.set(dist::kUpdatedAttr, builder.getUnitAttr());
     argumentAttrs.push_back(attrs.getDictionary(&context));
@@ -576,6 +611,8 @@ ImportedModel Importer::finish() {
                        builder.getStringAttr(options.weights));
   result.foldedParameters = parameters.findFolded(model, scopes);
   result.computedConstants = parameters.findComputed(model);
+  result.takenTypes = std::move(takenTypes);
+  result.wrongSizes = std::move(wrongSizes);
   result.leftStatistics = std::move(statistics.computed);
   result.lastStatistics = std::move(statistics.forgetful);
   result.module = std::move(module);
@@ -643,6 +680,8 @@ llvm::Expected<ImportedModel> Importer::run() {
   if (failed(verify(*result.module)))
     return error("the imported program is malformed (see above); this is an "
                  "error in dist-import");
+  if (failed(mlir::dist::checkStaticBounds(*result.module)))
+    return error("the model has numbers that do not fit its tensors");
   return std::move(result);
 }
 

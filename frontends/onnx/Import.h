@@ -15,6 +15,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <map>
+
 namespace mlir::dist::frontend {
 
 struct ImportOptions {
@@ -33,6 +35,11 @@ struct ImportedModel {
   std::vector<std::string> foldedParameters;
   /// Constants that may depend on parameters (Parameters::findComputed).
   std::vector<std::string> computedConstants;
+  /// Nodes of types that ONNX does not give their operators, by what these are
+  /// taken as.
+  std::map<std::string, std::vector<std::string>> takenTypes;
+  /// What the file says wrongly of the sizes of values that are no results.
+  std::vector<std::string> wrongSizes;
   /// Batch norms in training mode whose running statistics are computed from
   /// parameters, which they do not change.
   std::vector<std::string> leftStatistics;

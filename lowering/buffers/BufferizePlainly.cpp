@@ -74,18 +74,24 @@ static LogicalResult passResults(func::FuncOp function) {
     return failure();
   func::ReturnOp terminator = *found;
   OpBuilder builder(terminator);
+  SmallVector<Value> values;
+  SmallVector<Type> types;
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = cast<MemRefType>(operand.get().getType());
     if (updates[operand.getOperandNumber()])
       continue;
-    unsigned position = function.getNumArguments();
-    if (failed(function.insertArgument(
-            position, MemRefType::get(type.getShape(), type.getElementType()),
-            DictionaryAttr(), terminator.getLoc())))
-      return failure();
-    memref::CopyOp::create(builder, terminator.getLoc(), operand.get(),
-                           function.getArgument(position));
+    values.push_back(operand.get());
+    types.push_back(MemRefType::get(type.getShape(), type.getElementType()));
   }
+  unsigned first = function.getNumArguments(), count = types.size();
+  if (failed(function.insertArguments(
+          SmallVector<unsigned>(count, first), types,
+          SmallVector<DictionaryAttr>(count),
+          SmallVector<Location>(count, terminator.getLoc()))))
+    return failure();
+  for (auto [value, place] :
+       llvm::zip_equal(values, function.getArguments().drop_front(first)))
+    memref::CopyOp::create(builder, terminator.getLoc(), value, place);
   updateArguments(terminator, updates);
   recordResults(function, updates);
   terminator.getOperandsMutable().clear();

@@ -15,7 +15,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/attention/AttentionMatch.h"
+#include "passes/attention/JoinedColumns.h"
 #include "passes/attention/KeyWindow.h"
+#include "passes/attention/RowShifts.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTFORMATTENTION
@@ -130,6 +132,8 @@ struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
 
   void runOnOperation() override {
     KeyWindows masks;
+    dropRowShifts(getOperation());
+    separateJoinedColumns(getOperation());
     int64_t formed = formAttentions(
         getOperation(), std::min(minScores, minScoresOfFewer),
         onlyAcrossLoops ? WithAdjoints::OnlyAcrossLoops : WithAdjoints::Yes,

@@ -119,7 +119,8 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
   if (auto part = attrs ? attrs.getAs<PartAttr>(kPartAttr) : PartAttr()) {
     desc.partOf.assign(part.getShape().begin(), part.getShape().end());
     desc.partAt.assign(part.getOffsets().begin(), part.getOffsets().end());
-    if (desc.kind != host::TensorDesc::Parameter)
+    if (desc.kind != host::TensorDesc::Parameter &&
+        desc.kind != host::TensorDesc::Output)
       return function.emitError()
              << what << " has '" << kPartAttr << "' but no '" << kParameterAttr
              << "' that it is a part of";
@@ -173,9 +174,11 @@ static LogicalResult checkNames(func::FuncOp function,
              << StringAttr::get(function.getContext(), desc.name)
              << ", with a zero byte, which options and files cannot have";
     auto [known, isNew] = seen.try_emplace(desc.name, number);
-    // Parameters of one name are one tensor of the weights file.
+    // Parameters of one name are one tensor of the weights file, and results of
+    // one name are parts of a tensor.
     auto isSame = [&desc = desc](const host::TensorDesc &other) {
-      return desc.kind == host::TensorDesc::Parameter &&
+      bool isBlock = !desc.partOf.empty() && other.partOf == desc.partOf;
+      return (desc.kind == host::TensorDesc::Parameter || isBlock) &&
              other.kind == desc.kind &&
              other.sourceShape() == desc.sourceShape() &&
              other.dtype == desc.dtype;

@@ -55,10 +55,11 @@ struct CpuTarget final : Target {
   }
 
   void addCode(OpPassManager &passes) const override {
+    // Functions of 16 bits are those of f32, rounded once.
+    passes.addPass(math::createMathExtendToSupportedTypes());
     passes.addPass(createDistCpuExpandMath());
     // Integer powers.
     passes.addPass(createConvertMathToFuncs());
-    passes.addPass(math::createMathExtendToSupportedTypes());
     passes.addPass(createDistCpuExpandBf16());
     passes.addPass(createSCFToControlFlowPass());
     passes.addPass(memref::createExpandStridedMetadataPass());

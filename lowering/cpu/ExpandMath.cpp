@@ -27,7 +27,8 @@ namespace {
 /// steps (Cody, Waite 1980), e^r by the polynomial of Cephes' expf. n is
 /// rounded by adding a number so large that no fraction is left, and read from
 /// the last bits. Upstream's approximation takes 22 instructions; this takes
-/// 16.
+/// 16. A result less than f32's smallest normal number is 0; of bf16, where it
+/// is a number, e^x is the square of e^(x/2).
 struct ExpandExp : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -47,6 +48,10 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
     };
     constexpr double rounding = 0x1.8p23, largest = 127;
     Value x = op.getOperand();
+    auto extended = x.getDefiningOp<arith::ExtFOp>();
+    bool isOfBf16 = extended && extended.getIn().getType().isBF16();
+    if (isOfBf16)
+      x = arith::MulFOp::create(b, x, number(0.5));
     Value shifted = fma(x, number(M_LOG2E), number(rounding));
     // 2^128 is infinite: numbers near it take a larger r.
     Value isBelow = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, shifted,
@@ -66,11 +71,12 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
     scale = arith::AddIOp::create(b, scale, bits(127 << 23));
     scale = arith::BitcastOp::create(b, b.getF32Type(), scale);
     Value result = arith::MulFOp::create(b, power, scale);
-    // Less than the smallest normal number is 0.
     Value isNothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x,
                                             number(-87.3365448));
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNothing, number(0),
-                                                 result);
+    result = arith::SelectOp::create(b, isNothing, number(0), result);
+    if (isOfBf16)
+      result = arith::MulFOp::create(b, result, result);
+    rewriter.replaceOp(op, result);
     return success();
   }
 };
@@ -78,6 +84,14 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
 struct ExpandMath : dist::impl::DistCpuExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    // Upstream's polynomial of -0 is 0.
+    getOperation()->walk([](math::ErfOp op) {
+      OpBuilder builder(op.getContext());
+      builder.setInsertionPointAfter(op);
+      auto result = math::CopySignOp::create(builder, op.getLoc(), op,
+                                             op.getOperand());
+      op.getResult().replaceAllUsesExcept(result, result);
+    });
     RewritePatternSet patterns(context);
     populateMathAlgebraicSimplificationPatterns(patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);

@@ -424,5 +424,5 @@ FailureOr<Kernel> mlir::dist::emitCpuKernel(OpBuilder &builder, StringRef name,
   });
   return Kernel{function, llvm::to_vector(body.getRoots()),
                 llvm::to_vector(body.getScalars()),
-                llvm::to_vector(body.getViews())};
+                llvm::to_vector(body.getViews()), body.getStarts()};
 }

@@ -9,6 +9,7 @@
 #ifndef DIST_LOWERING_CPU_MACHINE_H
 #define DIST_LOWERING_CPU_MACHINE_H
 
+#include "dist/runtime.h"
 #include <cstdint>
 
 namespace mlir::dist {
@@ -16,8 +17,9 @@ namespace mlir::dist {
 struct Machine {
   /// Second-level cache of a core.
   int64_t l2Bytes = 512 * 1024;
-  /// Stack that the scratch of one kernel may take, well below a thread's.
-  int64_t scratchBytes = 512 * 1024;
+  /// Stack that the scratch of one kernel may take; kernels are not inlined, so
+  /// that no frame has that of several.
+  int64_t scratchBytes = DIST_STACK_BYTES / 16;
   /// Multiply-adds below which a call of the library costs more than a loop;
   /// measured with oneDNN 2.6, see benchmarks/results/cpu.md.
   int64_t minContractionWork = 2048;

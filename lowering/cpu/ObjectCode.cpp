@@ -26,6 +26,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/CodeExtractor.h"
@@ -188,7 +189,8 @@ static void cutLongBlocks(llvm::Module &module) {
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level) {
+                     const mlir::dist::CodegenOptions &options) {
+  unsigned level = options.optLevel;
   cutLongBlocks(module);
   // Wide vectors pay here: loops are long and straight.
   bool wide = machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
@@ -198,6 +200,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
     function.addFnAttr(llvm::Attribute::NoUnwind);
     if (wide)
       function.addFnAttr("prefer-vector-width", "512");
+    if (options.checksAddresses)
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
   }
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -216,6 +220,12 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
       return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(
           machine.getTargetTriple(), llvm::VectorLibrary::LIBMVEC));
     });
+  if (options.checksAddresses)
+    builder.registerOptimizerLastEPCallback(
+        [](llvm::ModulePassManager &last, llvm::OptimizationLevel,
+           llvm::ThinOrFullLTOPhase) {
+          last.addPass(llvm::AddressSanitizerPass({}));
+        });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -356,7 +366,7 @@ LogicalResult mlir::dist::emitObject(ModuleOp module,
     return failure();
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
-  optimize(*code, *machine, options.optLevel);
+  optimize(*code, *machine, options);
   if (failed(dump(module, *code, *machine, options)))
     return failure();
   return emitCode(module, *code, *machine, out,

@@ -146,11 +146,9 @@ public:
     if (auto slice = dyn_cast<tensor::ParallelInsertSliceOp>(op))
       return guardOffsets(slice, slice.getOffsetsMutable(),
                           slice.getDestType());
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return guardStep(loop);
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+      return guardSteps(loop);
   }
-
-  bool failed() const { return hasFailed; }
 
 private:
   /// Before `op`, or before the region of those that may stand nowhere else.
@@ -262,17 +260,74 @@ private:
           "math.ipowi raises zero to a negative power");
   }
 
-  /// A loop that does not go on does not end.
-  void guardStep(scf::ForOp loop) {
-    OpOperand &step = loop.getStepMutable();
-    ConstantIntRanges range = ranges.of(step.get());
-    if (range.smin().isStrictlyPositive())
-      return;
+  /// Where `bad` holds the run ends, and `value` is 1 to the loop.
+  void guardBound(LoopLikeOpInterface loop, Value value, Value bad,
+                  const Twine &message) {
+    Location loc = loop.getLoc();
+    Value words = getStatus();
     setInsertionPoint(loop);
-    Value bad = compare(loop.getLoc(), arith::CmpIPredicate::slt, step.get(),
-                        APInt(range.smin().getBitWidth(), 1));
-    guard(loop, step, bad, 1, "the step of scf.for is not positive",
-          step.get());
+    createFailIf(builder, loc, bad, words,
+                 (describePlace(loc) + ": " + message).str(), value);
+    Value one = arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(value.getType(), 1));
+    loop->replaceUsesOfWith(
+        value, arith::SelectOp::create(builder, loc, bad, one, value));
+  }
+
+  /// A loop that does not go on, or whose last step leaves its type, does not
+  /// end. (Of constants --dist-check-bounds knows.)
+  void guardSteps(LoopLikeOpInterface loop) {
+    if (!loop.getLoopLowerBounds() || !loop.getLoopUpperBounds() ||
+        !loop.getLoopSteps())
+      return;
+    auto counted = dyn_cast<scf::ForOp>(loop.getOperation());
+    bool isUnsigned = counted && counted.getUnsignedCmp();
+    Location loc = loop.getLoc();
+    StringRef name = loop->getName().getStringRef();
+    for (unsigned dim = 0; dim < loop.getLoopSteps()->size(); ++dim) {
+      OpFoldResult to = (*loop.getLoopUpperBounds())[dim];
+      auto getStep = [&] {
+        return getValueOrCreateConstantIndexOp(builder, loc,
+                                               (*loop.getLoopSteps())[dim]);
+      };
+      if (getConstantIntValue((*loop.getLoopLowerBounds())[dim]) &&
+          getConstantIntValue(to) &&
+          getConstantIntValue((*loop.getLoopSteps())[dim]))
+        continue;
+      setInsertionPoint(loop);
+      Value step = getStep();
+      ConstantIntRanges steps = ranges.of(step);
+      unsigned width = steps.umin().getBitWidth();
+      if (isUnsigned ? steps.umin().isZero()
+                     : !steps.smin().isStrictlyPositive()) {
+        APInt first(width, isUnsigned ? 0 : 1);
+        auto predicate =
+            isUnsigned ? arith::CmpIPredicate::eq : arith::CmpIPredicate::slt;
+        guardBound(loop, step, compare(loc, predicate, step, first),
+                   "the step of " + name + " is not positive");
+        setInsertionPoint(loop);
+        step = getStep();
+      }
+      Value end = getValueOrCreateConstantIndexOp(builder, loc, to);
+      ConstantIntRanges ends = ranges.of(end);
+      APInt back = (isUnsigned ? steps.umax() : steps.smax()) - 1;
+      bool isBeyond;
+      (void)(isUnsigned ? ends.umax().uadd_ov(back, isBeyond)
+                        : ends.smax().sadd_ov(back, isBeyond));
+      if (!isBeyond)
+        continue;
+      // The largest number less step - 1: the end is at most that.
+      APInt beyond = isUnsigned ? APInt::getZero(width)
+                                : APInt::getSignedMinValue(width);
+      Value all = arith::ConstantOp::create(
+          builder, loc, builder.getIntegerAttr(step.getType(), beyond));
+      Value most = arith::SubIOp::create(builder, loc, all, step);
+      auto predicate =
+          isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+      Value bad = arith::CmpIOp::create(builder, loc, predicate, end, most);
+      guardBound(loop, isa<Value>(to) ? end : step, bad,
+                 "the end of " + name + " must leave room for its last step");
+    }
   }
 
   void guardIndices(Operation *op, RankedTensorType type,
@@ -309,16 +364,8 @@ private:
       if (type.isDynamicDim(dim) || size == 0 || ShapedType::isDynamic(size) ||
           ShapedType::isDynamic(stride))
         continue;
-      // Offsets below `end` are in range.
-      int64_t reach, end;
-      if (stride < 1 || llvm::MulOverflow(size - 1, stride, reach) ||
-          llvm::SubOverflow(type.getDimSize(dim), reach, end) || end < 1) {
-        slice->emitOpError("of ")
-            << size << " elements with stride " << stride << " in dimension "
-            << dim << " of " << type.getDimSize(dim) << " is in range nowhere";
-        hasFailed = true;
-        continue;
-      }
+      // Offsets below `end` are in range; there are some (--dist-check-bounds).
+      int64_t end = type.getDimSize(dim) - (size - 1) * stride;
       if (ranges.of(offset.get()).umax().ult(end))
         continue;
       setInsertionPoint(slice);
@@ -337,7 +384,6 @@ private:
   OpBuilder builder;
   Ranges ranges;
   Value status;
-  bool hasFailed = false;
 };
 
 /// After a failed check, wrong values may keep a loop from ending. So loops
@@ -431,8 +477,6 @@ struct GuardOps : dist::impl::DistGuardOpsBase<GuardOps> {
     Guard guard(getOperation());
     for (Operation *op : ops)
       guard.visit(op);
-    if (guard.failed())
-      return signalPassFailure();
     createChecksOfLoops(getOperation());
   }
 };

@@ -106,7 +106,8 @@ def DistGuardOps : Pass<"dist-guard-ops", "::mlir::func::FuncOp"> {
     divisions of the smallest integer by -1, shifts by all bits or more, elements
     at indices outside of the tensor. They store a failed check (`rt.fail`) and go
     on with a safe number. So do slices at computed offsets that reach out of the
-    tensor. Operations are not checked if ranges prove them safe: those of loops,
+    tensor, and loops that would not end: whose computed step is not positive, or
+    whose last step leaves its type. Operations are not checked if ranges prove them safe: those of loops,
     of ranks' indices, of constants and of arithmetic.
 
     ```mlir

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -37,6 +38,11 @@ BodyEmitter::BodyEmitter(OpBuilder &builder, const KernelGroup &group,
       origins.push_back(buffer.origins);
     if (buffer.dynamicOffset)
       views.insert(buffer.dynamicOffset);
+    if (isScratch(buffer.root))
+      return;
+    auto [start, isNew] =
+        starts.try_emplace(buffer.root, buffer.offset, Value());
+    start->second.first = std::min(start->second.first, buffer.offset);
   };
   for (const Member &member : group.members) {
     for (const Access &access : member.nest.accesses)
@@ -52,6 +58,12 @@ BodyEmitter::BodyEmitter(OpBuilder &builder, const KernelGroup &group,
     for (Value value : above)
       addCaptured(value);
   }
+  starts.remove_if([](const auto &start) { return start.second.first <= 0; });
+}
+
+SmallVector<int64_t> BodyEmitter::getStarts() const {
+  return llvm::map_to_vector(
+      starts, [](const auto &start) { return start.second.first; });
 }
 
 SmallVector<Type> BodyEmitter::getArgumentTypes() const {
@@ -63,7 +75,7 @@ SmallVector<Type> BodyEmitter::getArgumentTypes() const {
   }
   for (Value scalar : scalars)
     types.push_back(scalar.getType());
-  types.append(views.size(), builder.getIndexType());
+  types.append(views.size() + starts.size(), builder.getIndexType());
   return types;
 }
 
@@ -100,6 +112,8 @@ void BodyEmitter::begin(ValueRange arguments) {
     captured.map(scalar, arguments[next++]);
   for (Value view : views)
     offsets[view] = arguments[next++];
+  for (auto &[root, start] : starts)
+    start.second = arguments[next++];
   for (auto &[value, op] : constants)
     captured.map(value, builder.clone(*op)->getResult(0));
 }
@@ -148,8 +162,13 @@ Value BodyEmitter::addStart(Value sum, const FlatBuffer &buffer,
                             bool backwards) {
   if (buffer.dynamicOffset)
     sum = addTerm(sum, offsets.lookup(buffer.dynamicOffset), 1, backwards);
-  if (buffer.offset != 0)
-    sum = addTerm(sum, constant(buffer.offset), 1, backwards);
+  int64_t offset = buffer.offset;
+  if (auto start = starts.find(buffer.root); start != starts.end()) {
+    sum = addTerm(sum, start->second.second, 1, backwards);
+    offset -= start->second.first;
+  }
+  if (offset != 0)
+    sum = addTerm(sum, constant(offset), 1, backwards);
   return sum ? sum : constant(0);
 }
 

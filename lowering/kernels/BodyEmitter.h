@@ -33,6 +33,7 @@ public:
   ArrayRef<Value> getRoots() const { return roots.getArrayRef(); }
   ArrayRef<Value> getScalars() const { return scalars.getArrayRef(); }
   ArrayRef<Value> getViews() const { return views.getArrayRef(); }
+  SmallVector<int64_t> getStarts() const;
   /// Their types: roots as memrefs of one dimension.
   SmallVector<Type> getArgumentTypes() const;
   /// Adds the proved attributes to the roots' arguments: that they are only
@@ -89,6 +90,9 @@ private:
   DenseMap<Value, Value> buffers;                // root to argument or scratch
   IRMapping captured;
   DenseMap<Value, Value> offsets; // view to argument
+  /// Of roots: the first of the constant offsets there, where it is not 0, and
+  /// its argument.
+  llvm::MapVector<Value, std::pair<int64_t, Value>> starts;
   DenseMap<int64_t, Value> indexConstants;
   /// Induction variable of (member, dim).
   DenseMap<std::pair<unsigned, int>, Value> ivs;

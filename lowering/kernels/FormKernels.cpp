@@ -174,6 +174,8 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
     operands.push_back(
         memref::ExtractStridedMetadataOp::create(builder, loc, view)
             .getOffset());
+  for (int64_t start : kernel->starts)
+    operands.push_back(arith::ConstantIndexOp::create(builder, loc, start));
   target.emitCall(builder, loc, kernel->function, operands);
   // Several modules may have a part of it; the last op decides.
   for (Operation *op : llvm::reverse(ops))

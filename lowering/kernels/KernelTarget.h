@@ -25,8 +25,11 @@ struct Kernel {
   SmallVector<Value> roots;
   /// Then scalars of the surrounding code, ...
   SmallVector<Value> scalars;
-  /// ... then the offsets of these views.
+  /// ... then the offsets of these views, ...
   SmallVector<Value> views;
+  /// ... then where it begins in buffers. So kernels of other parts of a
+  /// tensor are equal.
+  SmallVector<int64_t> starts;
 };
 
 class KernelTarget {

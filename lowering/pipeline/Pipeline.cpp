@@ -60,6 +60,7 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   passes.addPass(createDistFullRankSlices());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
+  passes.addPass(createCheckBoundsPass());
   if (!options.plain)
     passes.addPass(createDistSparsifySums());
   passes.addPass(createDistLowerConstants());

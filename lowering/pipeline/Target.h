@@ -30,6 +30,9 @@ struct CodegenOptions {
   unsigned optLevel = 3;
   /// Files to write the LLVM IR after, and the assembly, to; "" for none.
   std::string dumpLLVM, dumpAssembly;
+  /// Each access to memory is checked by AddressSanitizer, whose runtime the
+  /// process that loads the code must have.
+  bool checksAddresses = false;
   /// May be null.
   BeginStage beginStage;
 };

@@ -495,7 +495,8 @@ struct LowerCheck : RuntimePattern<CheckOp> {
   }
 };
 
-/// The first failure stays. Selects instead of a branch: the op stands in one.
+/// The first failure stays, also among the threads of a kernel: one of them
+/// wins, and the others write nothing.
 struct LowerFail : RuntimePattern<FailOp> {
   using RuntimePattern::RuntimePattern;
   LogicalResult
@@ -509,21 +510,24 @@ struct LowerFail : RuntimePattern<FailOp> {
                                       rewriter.getI64IntegerAttr(value));
     };
     Value first = adaptor.getStatus();
-    Value known = LLVM::LoadOp::create(rewriter, loc, i64, first);
-    Value isFirst = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
-                                         known, constant(0));
-    auto storeIfFirst = [&](Value value, Value old, Value address) {
-      Value chosen = LLVM::SelectOp::create(rewriter, loc, isFirst, value, old);
-      LLVM::StoreOp::create(rewriter, loc, chosen, address);
-    };
+    Value result = LLVM::AtomicCmpXchgOp::create(
+        rewriter, loc, first, constant(0), constant(1 + check),
+        LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
     if (op.getValue()) {
+      Value isFirst =
+          LLVM::ExtractValueOp::create(rewriter, loc, result, ArrayRef<int64_t>{1});
+      Block *before = op->getBlock();
+      Block *after = rewriter.splitBlock(before, op->getIterator());
+      Block *won = rewriter.createBlock(after);
       Value slot =
           LLVM::GEPOp::create(rewriter, loc, first.getType(), i64, first,
                               ArrayRef<LLVM::GEPArg>{1 + check});
-      storeIfFirst(adaptor.getValue(),
-                   LLVM::LoadOp::create(rewriter, loc, i64, slot), slot);
+      LLVM::StoreOp::create(rewriter, loc, adaptor.getValue(), slot);
+      LLVM::BrOp::create(rewriter, loc, ValueRange(), after);
+      rewriter.setInsertionPointToEnd(before);
+      LLVM::CondBrOp::create(rewriter, loc, isFirst, won, ValueRange(), after,
+                             ValueRange());
     }
-    storeIfFirst(constant(1 + check), known, first);
     rewriter.eraseOp(op);
     return success();
   }

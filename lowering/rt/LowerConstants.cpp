@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTLOWERCONSTANTS
@@ -82,8 +83,8 @@ struct LowerConstants : dist::impl::DistLowerConstantsBase<LowerConstants> {
     auto entry =
         dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
     Builder builder(&getContext());
-    SmallVector<Attribute> described;
-    llvm::DenseMap<std::pair<Attribute, Attribute>, Value> arguments;
+    llvm::MapVector<std::pair<Attribute, Attribute>, SmallVector<LocalConstantOp>>
+        parts;
     WalkResult walked = module.walk([&](Operation *op) {
       if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
         if (failed(makeDense(constant)))
@@ -100,27 +101,37 @@ struct LowerConstants : dist::impl::DistLowerConstantsBase<LowerConstants> {
             "function, whose argument it is to become"));
       if (failed(checkData(part)))
         return WalkResult::interrupt();
-      Value &argument = arguments[{part.getValue(), part.getSharding()}];
-      if (!argument) {
-        unsigned position = entry.getNumArguments();
-        if (failed(entry.insertArgument(position, part.getType(),
-                                        DictionaryAttr(), op->getLoc())))
-          return WalkResult::interrupt();
-        argument = entry.getArgument(position);
-        NamedAttrList entries;
-        entries.set("value", part.getValue());
-        entries.set(kShardingAttr, part.getSharding());
-        entries.set("local_type", TypeAttr::get(part.getType()));
-        described.push_back(entries.getDictionary(&getContext()));
-      }
-      part.getResult().replaceAllUsesWith(argument);
-      part.erase();
+      parts[{part.getValue(), part.getSharding()}].push_back(part);
       return WalkResult::advance();
     });
     if (walked.wasInterrupted())
       return signalPassFailure();
-    if (!described.empty())
-      module->setAttr(rt::kConstantsAttr, builder.getArrayAttr(described));
+    if (parts.empty())
+      return;
+    SmallVector<Type> types;
+    SmallVector<Location> locations;
+    SmallVector<Attribute> described;
+    for (auto &[data, equal] : parts) {
+      LocalConstantOp part = equal.front();
+      types.push_back(part.getType());
+      locations.push_back(part.getLoc());
+      NamedAttrList entries;
+      entries.set("value", part.getValue());
+      entries.set(kShardingAttr, part.getSharding());
+      entries.set("local_type", TypeAttr::get(part.getType()));
+      described.push_back(entries.getDictionary(&getContext()));
+    }
+    unsigned first = entry.getNumArguments();
+    if (failed(entry.insertArguments(
+            SmallVector<unsigned>(types.size(), first), types,
+            SmallVector<DictionaryAttr>(types.size()), locations)))
+      return signalPassFailure();
+    for (auto [number, entryOfParts] : llvm::enumerate(parts))
+      for (LocalConstantOp part : entryOfParts.second) {
+        part.getResult().replaceAllUsesWith(entry.getArgument(first + number));
+        part.erase();
+      }
+    module->setAttr(rt::kConstantsAttr, builder.getArrayAttr(described));
   }
 };
 } // namespace

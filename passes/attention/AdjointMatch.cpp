@@ -348,8 +348,10 @@ LogicalResult AdjointMatch::matchXCotangent(Value product) {
       ofWeight = withoutRounding(ofWeight);
     const ElementsOf::Leaf *leaf =
         ofWeight ? elements.getLeaf(ofWeight) : nullptr;
-    if (leaf && succeeded(matchOfWeights(*leaf)))
+    if (leaf && succeeded(matchOfWeights(*leaf))) {
+      sumOfWeights = less.getRhs();
       return success();
+    }
   }
   return failure();
 }
@@ -519,8 +521,15 @@ void AdjointMatch::replace(AttentionOp forward,
     types.push_back(RankedTensorType::get(shape, element));
     inits.push_back(tensor::EmptyOp::create(b, loc, shape, element));
   }
-  Value query = attention.getQuery(), largest = forward.getResult(1),
-        sums = forward.getResult(2), back = attention.scale(b, cotangent);
+  Value query = attention.getQuery(), means = forward.getResult(0),
+        largest = forward.getResult(1), sums = forward.getResult(2),
+        back = attention.scale(b, cotangent);
+  if (attention.hasSink()) {
+    AttentionMatch::Rows rows = attention.getRows(forward);
+    means = rows.means;
+    largest = rows.base;
+    sums = rows.denominators;
+  }
   // Products are of one type.
   auto widen = [&](Value operand) {
     return attention.widen(b, operand, cotangent);
@@ -536,8 +545,8 @@ void AdjointMatch::replace(AttentionOp forward,
   }
   auto op = AttentionAdjointOp::create(
       b, loc, types, query, widen(attention.getKey()),
-      widen(attention.getValue()), extras, forward.getResult(0), largest, sums,
-      back, inits, b.getAffineMapArrayAttr(maps), attention.isNanZero(),
+      widen(attention.getValue()), extras, means, largest, sums, back, inits,
+      b.getAffineMapArrayAttr(maps), attention.isNanZero(),
       forward.getWindowAttr());
   for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
     if (Attribute attr = ofQuery->op()->getAttr(name))
@@ -586,6 +595,8 @@ void AdjointMatch::replace(AttentionOp forward,
     end->op()->getResult(0).replaceAllUsesWith(op->getResult(number));
     replaced.push_back(end->op());
   }
+  if (attention.hasSink())
+    replaceRows(forward, attention.scale(b, cotangent), replaced);
   for (auto [number, total] : llvm::enumerate(totals)) {
     auto type = cast<RankedTensorType>(total.value.getType());
     Value made = addUnitDims(

@@ -63,6 +63,11 @@ private:
   /// attention's own product read, and other readers of these.
   void findNeeded();
   bool isOutside(OpOperand &use);
+  /// Whether a value is one of rows, which the op gives in another way.
+  bool isOfRows(Value value);
+  /// With a sink: others may read what the rows have for it.
+  void replaceRows(AttentionOp forward, Value back,
+                   SmallVectorImpl<Operation *> &replaced);
   LogicalResult matchTotals();
   /// Whether all that is computed from an op's results ends in sums.
   bool endsInSums(Operation *op);
@@ -122,6 +127,8 @@ private:
   /// The cotangent of the result, and its map.
   Value cotangent;
   AffineMap cotangentMap;
+  /// The leaf of the sums, of rows, of weights times their cotangents.
+  Value sumOfWeights;
   /// Scalars: of a score, of x, and further leaves of the former.
   Value scoreCotangent, xCotangent;
   SmallVector<Value> leaves;

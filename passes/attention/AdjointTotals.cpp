@@ -37,6 +37,8 @@ void AdjointMatch::findNeeded() {
   }
   for (Operation *op : needed)
     for (OpOperand &use : op->getUses()) {
+      if (isOfRows(use.get()))
+        continue;
       Operation *user =
           first->getBlock()->findAncestorOpInBlock(*use.getOwner());
       if (dependent.contains(use.get()) && isOutside(use) &&
@@ -191,7 +193,7 @@ LogicalResult AdjointMatch::addTensor(Value tensor) {
 LogicalResult AdjointMatch::matchTotals() {
   for (Operation *op : needed)
     for (Value value : op->getResults()) {
-      if (!dependent.contains(value))
+      if (!dependent.contains(value) || isOfRows(value))
         continue;
       bool isRead = false;
       for (OpOperand &use : value.getUses()) {

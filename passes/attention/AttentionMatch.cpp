@@ -168,6 +168,32 @@ Value AttentionMatch::cloneKept(OpBuilder &b, IRMapping &mapping) {
   return kept;
 }
 
+/// The reduction of `term` along the keys, of the values that `root` is
+/// computed from. Null if one of these depends on the key.
+Value AttentionMatch::findReduced(Value root, Value term, bool isMaximum) {
+  Value found;
+  SmallVector<Value> pending = {root};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
+      if (leaf->map.isFunctionOfDim(keyLoop))
+        return {};
+      if (!found && getReduced(leaf, isMaximum) == term)
+        found = value;
+      continue;
+    }
+    if (value == elements.getIndex(keyLoop))
+      return {};
+    Operation *op = value.getDefiningOp();
+    if (op && op->getBlock() == elements.getIndex(0).getParentBlock())
+      llvm::append_range(pending, op->getOperands());
+  }
+  return found;
+}
+
 /// A row in which all keys are at -inf has no maximum. Its exponentials are
 /// then of these minus zero, and quotients by a sum of zero are zero.
 LogicalResult AttentionMatch::matchWeights(bool withFactors) {
@@ -201,20 +227,25 @@ LogicalResult AttentionMatch::matchWeights(bool withFactors) {
   if (!difference)
     return failure();
   x = difference.getLhs();
-  Value base = difference.getRhs();
+  base = difference.getRhs();
   if (Value some = getUnlessEqual(base, m_NegInfFloat(), largest)) {
     if (some != largest)
       return failure();
     base = largest;
   }
-  if ((sum && sum != quotient.getRhs()) ||
-      getReduced(elements.getLeaf(quotient.getRhs()), /*isMaximum=*/false) !=
-          power.getResult() ||
-      getReduced(elements.getLeaf(base), /*isMaximum=*/true) != x)
+  denominator = quotient.getRhs();
+  largestLeaf = findReduced(base, x, /*isMaximum=*/true);
+  sumLeaf = findReduced(denominator, power.getResult(), /*isMaximum=*/false);
+  if ((sum && sum != denominator) || !largestLeaf || !sumLeaf)
     return failure();
   // Either guard alone leaves such a row NaN.
   noneIsZero = sum && largest;
-  return success();
+  // A sink is a key of its own.
+  return success(
+      !hasSink() ||
+      (!noneIsZero && !nanIsZero && base.getType() == x.getType() &&
+       denominator.getType() == x.getType() &&
+       x.getType() == getElementTypeOrSelf(product.op.getDpsInits()[0])));
 }
 
 void AttentionMatch::keepQueryLoop() {
@@ -328,7 +359,8 @@ void AttentionMatch::findLeaves(Value root, bool isOfScores,
 LogicalResult AttentionMatch::match(int64_t minScores, bool withFactors) {
   keyLoop = product.onlyLoop(LoopKind::K);
   valueLoop = product.onlyLoop(weightsOperand == 0 ? LoopKind::N : LoopKind::M);
-  if (keyLoop < 0 || valueLoop < 0 || failed(matchWeights(withFactors)))
+  if (keyLoop < 0 || valueLoop < 0 || !mayBeMadeOf<math::ExpOp>(getWeights()) ||
+      failed(matchWeights(withFactors)))
     return failure();
   llvm::SmallDenseSet<Value> seen;
   findLeaves(x, /*isOfScores=*/true, seen);
@@ -419,7 +451,8 @@ AttentionOp AttentionMatch::write(bool forAdjoint) {
   auto type = cast<RankedTensorType>(last->getResult(0).getType());
   SmallVector<Type> types{type};
   // Rows without keys show in the logarithms of their sums.
-  for (int ofRows = forAdjoint ? 2 : noneIsZero; ofRows > 0; --ofRows) {
+  int numOfRows = forAdjoint || hasSink() ? 2 : noneIsZero;
+  for (int ofRows = numOfRows; ofRows > 0; --ofRows) {
     maps.push_back(getRowsMap());
     types.push_back(RankedTensorType::Builder(type).dropDim(getValuePlace()));
   }
@@ -504,6 +537,8 @@ Value AttentionMatch::scale(OpBuilder &b, Value tensor) {
 
 void AttentionMatch::replaceWith(AttentionOp op) {
   OpBuilder b(product.op);
-  Value means = noneIsZero ? clearRows(op) : op.getResult(0);
+  Value means = noneIsZero  ? clearRows(op)
+                : hasSink() ? getRows(op).means
+                            : op.getResult(0);
   product.op->getResult(0).replaceAllUsesWith(scale(b, means));
 }

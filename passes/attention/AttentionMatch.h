@@ -32,6 +32,25 @@ public:
   /// Replaces the contraction by the op.
   void replaceWith(AttentionOp op);
 
+  /// Whether the weights have another denominator than the sum of the
+  /// numerators: a sink has a part of it.
+  bool hasSink() const { return base != largestLeaf || denominator != sumLeaf; }
+  /// The op's results with the sink: means, what x is compared with in the
+  /// numerators, and their denominators.
+  struct Rows {
+    Value means, base, denominators;
+  };
+  Rows getRows(AttentionOp op);
+  /// Whether a tensor is computed of the largest x and the sums of rows, of
+  /// `others` and of what does not depend on scores.
+  bool isOfRows(Value tensor, ArrayRef<Value> others,
+                const DenseSet<Value> &dependent);
+  /// Lets all that reads the largest x and the sums of rows read them from the
+  /// op. They stand behind it then. Adds what computed these to `replaced`.
+  void replaceRows(AttentionOp op, SmallVectorImpl<Operation *> &replaced);
+  /// A tensor of rows of the op in the place of a leaf.
+  Value placeRows(OpBuilder &b, Value rows, Value leaf);
+
   /// Records which loop is that of queries, as long as sizes tell.
   void keepQueryLoop();
 
@@ -109,6 +128,7 @@ private:
         getAffineDimExpr(valueLoop, product.op.getContext()));
   }
   LogicalResult matchWeights(bool withFactors);
+  Value findReduced(Value root, Value term, bool isMaximum);
   LogicalResult matchScores(const ElementsOf::Leaf &leaf);
   LogicalResult matchDims(int64_t minScores);
   Value getReduced(const ElementsOf::Leaf *leaf, bool isMaximum);
@@ -120,6 +140,12 @@ private:
   unsigned weightsOperand;
   ElementsOf elements;
   Value x, score, quotient, weight;
+  /// What is subtracted from x, and the denominator of weights; and the leaves
+  /// in them that are the largest x and the sum of the numerators.
+  Value base, denominator, largestLeaf, sumLeaf;
+  /// With a sink: its rows, and the sum of the numerators beside `base`.
+  Rows rows;
+  Value sumsOfRows;
   std::optional<Factor> factor;
   bool nanIsZero = false;
   /// Whether means of no keys are zero.

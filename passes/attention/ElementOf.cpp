@@ -7,6 +7,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/bounds/Bounds.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -163,6 +164,32 @@ static AffineMap dropUnitPlaces(Value tensor, AffineMap map) {
     if (size == 1)
       place = getAffineConstantExpr(0, map.getContext());
   return AffineMap::get(map.getNumDims(), 0, places, map.getContext());
+}
+
+bool mlir::dist::mayBeMadeOf(Value tensor,
+                             function_ref<bool(Operation *)> isWanted) {
+  SetVector<Operation *> ops;
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp())
+      ops.insert(op);
+  };
+  add(tensor);
+  // More are not looked through; the nearest come first.
+  for (size_t number = 0; number < ops.size() && number < kMostElementOps;
+       ++number) {
+    Operation *op = ops[number];
+    auto generic = dyn_cast<linalg::LinalgOp>(op);
+    if (generic && !computesElements(generic))
+      continue;
+    if (generic && llvm::any_of(*generic.getBlock(), [&](Operation &inner) {
+          return isWanted(&inner);
+        }))
+      return true;
+    if (generic || isa<OptimizationBarrierOp, FollowOp, tensor::ExpandShapeOp,
+                       tensor::CollapseShapeOp>(op))
+      llvm::for_each(op->getOperands(), add);
+  }
+  return false;
 }
 
 Value ElementsOf::get(Value tensor, AffineMap map) {

@@ -43,6 +43,7 @@ public:
 
   /// The leaf of a value that get() returned; null if it is not a leaf.
   const Leaf *getLeaf(Value scalar) const;
+  const DenseMap<Value, Leaf> &getLeaves() const { return leaves; }
   /// The position of the leaf of this tensor, if there is just one.
   std::optional<AffineMap> findLeaf(Value tensor) const;
   unsigned getNumDims() const { return numDims; }
@@ -77,6 +78,13 @@ private:
 Value stripBarriers(Value value);
 /// Whether a use only states the placement of another value.
 bool isLeader(OpOperand &use);
+
+/// Whether the scalars that an element of the tensor is made of may be results
+/// of `OpTy`: a look at the ops, before their expression is made.
+template <typename OpTy> bool mayBeMadeOf(Value tensor) {
+  return mayBeMadeOf(tensor, [](Operation *op) { return isa<OpTy>(op); });
+}
+bool mayBeMadeOf(Value tensor, function_ref<bool(Operation *)> isWanted);
 
 /// Whether two values are one, or equal computations of the same values, since
 /// backward may recompute values of forward. False if more than a few ops must

@@ -41,11 +41,14 @@ private:
 
 class Finder {
 public:
-  explicit Finder(AttentionOp op);
+  Finder(AttentionOp op, std::optional<double> largest);
   std::optional<KeyWindow> find();
   std::vector<bool> findSeenBlocks(int64_t blocks);
 
 private:
+  /// With keys of x up to `negligible` masked, and those from `visible` on
+  /// surely not.
+  std::optional<KeyWindow> findBetween(double negligible, double visible);
   /// Whether these keys, perhaps none, have no weight in the row.
   bool isMasked(int64_t query, int64_t first, int64_t last);
   /// The number of masked keys at an end of the row.
@@ -55,7 +58,9 @@ private:
                 std::pair<int64_t, int64_t> ofKeys);
 
   AttentionOp op;
+  std::optional<double> largest;
   int64_t queries, keys;
+  double negligible = kNegligibleScore;
   SmallVector<std::optional<Table>> tables;
   /// Whether all masked x are -inf.
   bool isExact = true;
@@ -139,7 +144,8 @@ ExtraRange Table::get(int64_t query, std::pair<int64_t, int64_t> keys) const {
   return range;
 }
 
-Finder::Finder(AttentionOp op) : op(op) {
+Finder::Finder(AttentionOp op, std::optional<double> largest)
+    : op(op), largest(largest) {
   SmallVector<int64_t> sizes = op.getDimSizes();
   queries = sizes[op.getQueryDim()];
   keys = sizes[op.getKeyDim()];
@@ -156,14 +162,15 @@ ScoreFacts Finder::getFacts(int64_t query, int64_t first, int64_t last) {
   SmallVector<ExtraRange> extras;
   for (const std::optional<Table> &table : tables)
     extras.push_back(table ? table->get(query, {first, last}) : ExtraRange());
-  return getScoreFacts(op, {query, query}, {first, last}, extras);
+  return getScoreFacts(op, {query, query}, {first, last}, extras, /*known=*/{},
+                       largest);
 }
 
 bool Finder::isMasked(int64_t query, int64_t first, int64_t last) {
   if (first > last)
     return true;
   FloatRange x = getFacts(query, first, last).x;
-  if (x.isNan || x.high > kNegligibleScore)
+  if (x.isNan || x.high > negligible)
     return false;
   isExact &= x.high == -std::numeric_limits<double>::infinity();
   return true;
@@ -184,6 +191,31 @@ std::optional<KeyWindow> Finder::find() {
   if (ShapedType::isDynamic(queries) || ShapedType::isDynamic(keys) ||
       keys == 0)
     return std::nullopt;
+  if (std::optional<KeyWindow> window =
+          findBetween(kNegligibleScore, kNegligibleScore / 10))
+    return window;
+  // Any number hides what is far enough below the scores that a query surely
+  // sees, of which its own key is one.
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t query = 0; query < std::min(queries, keys); ++query) {
+    FloatRange x = getFacts(query, query, query).x;
+    if (x.isNan)
+      return std::nullopt;
+    least = std::min(least, x.low);
+  }
+  std::optional<KeyWindow> window =
+      findBetween(least - kVanishingDifference, least);
+  // By the user's word a query sees some key.
+  if (!window && largest)
+    window = findBetween(-*largest - kVanishingDifference,
+                         -std::numeric_limits<double>::infinity());
+  return window;
+}
+
+std::optional<KeyWindow> Finder::findBetween(double negligible,
+                                             double visible) {
+  this->negligible = negligible;
+  isExact = true;
   constexpr int64_t kNone = std::numeric_limits<int64_t>::min() / 4;
   int64_t left = kNone, right = kNone;
   // Backwards: where nothing is masked on the left, the last row says so.
@@ -207,7 +239,7 @@ std::optional<KeyWindow> Finder::find() {
     if (key < 0 || key >= keys)
       return false;
     FloatRange x = getFacts(query, key, key).x;
-    return !x.isNan && x.low > kNegligibleScore / 10;
+    return !x.isNan && x.low >= visible;
   };
   // The query itself, or the bounds of the window.
   for (int64_t query = 0; !isExact && query < queries; ++query)
@@ -314,16 +346,17 @@ static std::vector<const void *> getKey(AttentionOp op) {
   return key;
 }
 
-std::optional<KeyWindow> KeyWindows::find(AttentionOp op) {
-  auto [place, isNew] = known.try_emplace(getKey(op));
+std::optional<KeyWindow> KeyWindows::find(AttentionOp op,
+                                          std::optional<double> largest) {
+  auto [place, isNew] = known.try_emplace({getKey(op), largest});
   if (isNew)
-    place->second = Finder(op).find();
+    place->second = Finder(op, largest).find();
   return place->second;
 }
 
 std::vector<bool> KeyWindows::findSeenBlocks(AttentionOp op, int64_t blocks) {
   auto [place, isNew] = knownBlocks.try_emplace({getKey(op), blocks});
   if (isNew)
-    place->second = Finder(op).findSeenBlocks(blocks);
+    place->second = Finder(op, /*largest=*/{}).findSeenBlocks(blocks);
   return place->second;
 }

@@ -28,8 +28,11 @@ public:
   /// on the left and on the right of some query. Keys outside must have no
   /// weight: either their x is -inf, or some key in the window is surely
   /// visible. (A row of which data masks all keys with the smallest number, not
-  /// with -inf, is the mean of all values.)
-  std::optional<KeyWindow> find(AttentionOp op);
+  /// with -inf, is the mean of all values.) A mask of another number hides keys
+  /// where the range of scores is known, by what the body leaves of any. With
+  /// `largest`, no score is larger than that, and no row is masked all over.
+  std::optional<KeyWindow> find(AttentionOp op,
+                                std::optional<double> largest = {});
 
   /// For queries and keys in so many blocks each; the last blocks are shorter
   /// if sizes are not divided evenly. For each half of a block of queries:
@@ -39,7 +42,8 @@ public:
 private:
   using Key = std::vector<const void *>;
   /// By all that the window depends on.
-  std::map<Key, std::optional<KeyWindow>> known;
+  std::map<std::pair<Key, std::optional<double>>, std::optional<KeyWindow>>
+      known;
   std::map<std::pair<Key, int64_t>, std::vector<bool>> knownBlocks;
 };
 } // namespace mlir::dist

@@ -154,6 +154,12 @@ FloatRange Ranges::infer(Operation *op) {
     return add(of(0), negated(of(1)));
   if (isa<arith::MulFOp>(op))
     return multiply(of(0), of(1));
+  if (isa<arith::DivFOp>(op)) {
+    FloatRange by = of(1);
+    if (by.isNan || (by.low <= 0 && by.high >= 0))
+      return kAnything;
+    return multiply(of(0), {1 / by.high, 1 / by.low, false});
+  }
   if (isa<arith::NegFOp>(op))
     return negated(of(0));
   if (isa<arith::MaximumFOp>(op))
@@ -259,7 +265,8 @@ ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
                                      std::pair<int64_t, int64_t> queries,
                                      std::pair<int64_t, int64_t> keys,
                                      ArrayRef<ExtraRange> extras,
-                                     ArrayRef<KnownInteger> known) {
+                                     ArrayRef<KnownInteger> known,
+                                     std::optional<double> largest) {
   Block &body = op.getBody().front();
   Ranges ranges;
   auto setIndex = [&](unsigned dim, std::pair<int64_t, int64_t> bounds) {
@@ -273,8 +280,8 @@ ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
     setIndex(batch, {0, sizes[batch] - 1});
   setIndex(op.getQueryDim(), queries);
   setIndex(op.getKeyDim(), keys);
-  double largest = getLargestScore(op);
-  ranges.set(body.getArgument(0), FloatRange{-largest, largest, false});
+  double most = largest.value_or(getLargestScore(op));
+  ranges.set(body.getArgument(0), FloatRange{-most, most, false});
   for (auto [number, extra] : llvm::enumerate(extras)) {
     Value element = body.getArgument(1 + number);
     if (extra.floats)

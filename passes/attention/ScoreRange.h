@@ -22,11 +22,17 @@ struct FloatRange {
 
 /// The assumed largest score. Programs test it if results depend on it.
 inline constexpr double kLargestScore = 1e30;
+/// The same where a user promises it (--assume-masks): masks of -1e4 then hide
+/// keys.
+inline constexpr double kLargestMaskedScore = 4000;
 /// An x that is at most this number has no weight beside an x that is larger by
 /// a unit in the last place.
 inline constexpr double kNegligibleScore = -1e37;
+/// By how much an x must be less than another to have no weight beside it, not
+/// even in f64: exp(-746) is zero.
+inline constexpr double kVanishingDifference = 800;
 
-/// The same for the scores of an op. It is the largest f16 if the body rounds
+/// The assumed largest score of an op. It is the largest f16 if the body rounds
 /// to f16, since infinities then occur in more than masks.
 double getLargestScore(AttentionLikeOpInterface op);
 
@@ -50,12 +56,14 @@ using KnownInteger = std::pair<Value, int64_t>;
 
 /// For queries and keys with indices in these closed intervals. Elements of
 /// further operands are unknown, except for the first ones, as in `extras`.
-/// Integers from outside of the body are computed from `known`.
+/// Integers from outside of the body are computed from `known`. `largest` is
+/// the largest score, if it is not the assumed one.
 ScoreFacts getScoreFacts(AttentionLikeOpInterface op,
                          std::pair<int64_t, int64_t> queries,
                          std::pair<int64_t, int64_t> keys,
                          ArrayRef<ExtraRange> extras = {},
-                         ArrayRef<KnownInteger> known = {});
+                         ArrayRef<KnownInteger> known = {},
+                         std::optional<double> largest = {});
 
 /// The ops that compute the value that a region of an attention yields with
 /// that number, in their order.

@@ -31,6 +31,16 @@ inline constexpr int kMostNested = 64;
 inline constexpr size_t kMostDirectives = 1 << 20;
 /// Numbers of a range in a pattern of names.
 inline constexpr uint64_t kMostRangeNumbers = 1 << 16;
+/// How often a part of a regular expression is repeated: the product of the
+/// counts around it. (RE2 has the same bound.)
+inline constexpr uint64_t kMostRepetitions = 1000;
+/// Nodes of the automaton of a pattern: about its characters.
+inline constexpr size_t kMostAutomatonNodes = 1 << 20;
+
+/// Boxes into which the loops of an op are cut to find the range of an index of
+/// a map; one that needs more is refused. Bounds of sums, products and divisions
+/// are found with a few dozen.
+inline constexpr unsigned kMostBoxes = 1 << 14;
 
 //===----------------------------------------------------------------------===//
 // What is recognised

@@ -8,6 +8,7 @@
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Iterators.h"
+#include "passes/attention/RowShifts.h"
 #include "passes/differentiate/InlineCalls.h"
 #include "passes/differentiate/LinalgAdjoint.h"
 #include "passes/differentiate/Models.h"
@@ -94,7 +95,12 @@ LogicalResult Gradients::chooseArguments() {
              << text << " is no pattern of names: " << error;
     bool any = false;
     for (auto [number, name] : llvm::enumerate(names)) {
-      if (name.empty() || !pattern->matches(name))
+      auto tied = function.getArgAttrOfType<ArrayAttr>(number, kTiedAttr);
+      bool isMeant = !name.empty() && pattern->matches(name);
+      if (tied)
+        for (auto other : tied.getAsRange<StringAttr>())
+          isMeant |= pattern->matches(other.getValue());
+      if (!isMeant)
         continue;
       Type type = function.getArgument(number).getType();
       if (!isDifferentiable(type)) {
@@ -210,6 +216,7 @@ LogicalResult Gradients::findOps() {
     return function.emitError("has several blocks: --lift-cf-to-scf makes "
                               "structured control flow of them");
   Block &block = function.getBody().front();
+  dropRowShifts(function);
   if (failed(decomposeAttentions(block)))
     return failure();
   for (BlockArgument argument : wrt)
@@ -276,29 +283,6 @@ LogicalResult Gradients::addCotangent() {
   return success();
 }
 
-/// "weight.grad"; for a part of a parameter "weight[64:80].grad", with as many
-/// dimensions as identify it.
-static std::string getGradientName(StringRef name, PartAttr part, Type type) {
-  std::string text = name.str();
-  if (part) {
-    ArrayRef<int64_t> sizes = cast<RankedTensorType>(type).getShape();
-    size_t count = sizes.size();
-    while (count > 0 && sizes[count - 1] == part.getShape()[count - 1])
-      --count;
-    llvm::raw_string_ostream stream(text);
-    stream << "[";
-    llvm::interleave(
-        llvm::seq<size_t>(0, count),
-        [&](size_t dim) {
-          int64_t offset = part.getOffsets()[dim];
-          stream << offset << ":" << offset + sizes[dim];
-        },
-        [&] { stream << ","; });
-    stream << "]";
-  }
-  return text + ".grad";
-}
-
 void Gradients::returnGradients() {
   SmallVector<Value> results(terminator->getOperands());
   SmallVector<Type> types(function.getResultTypes());
@@ -316,11 +300,10 @@ void Gradients::returnGradients() {
     }
     NamedAttrList list;
     if (!name.empty())
-      list.set(kOutputAttr, builder.getStringAttr(getGradientName(
-                                name,
-                                function.getArgAttrOfType<PartAttr>(
-                                    argument.getArgNumber(), kPartAttr),
-                                argument.getType())));
+      list.set(kOutputAttr, builder.getStringAttr(name + ".grad"));
+    if (Attribute part =
+            function.getArgAttr(argument.getArgNumber(), kPartAttr))
+      list.set(kPartAttr, part);
     if (Attribute sharding =
             function.getArgAttr(argument.getArgNumber(), kShardingAttr))
       list.set(kShardingAttr, sharding);

@@ -1,12 +1,13 @@
 //===- LinalgAccumulators.cpp - Adjoints of reductions --------------------===//
 // The cotangent of a sum reaches all iterations alike. That of a maximum or
 // minimum reaches those that attain it. In a window, and if its position is
-// found as well, it is the first one; else all get the same share (PyTorch's
-// max_pool, max and amax). In a product, each factor gets the product of the
+// found as well (dist.first), it is the first one; else all get the same share
+// (PyTorch's max_pool, max and amax). In a product, each factor gets the product of the
 // others. If a value is overwritten, the last one counts.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/differentiate/LinalgAdjoint.h"
@@ -152,7 +153,7 @@ LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Step step) {
     });
   });
   Value share = cotangent;
-  if (isWindow || step.kind == Step::First) {
+  if (isWindow || step.kind == Step::First || op->hasAttr(kFirstAttr)) {
     if (failed(checkRanges()))
       return failure();
     Value first = findPlace(attains, result, false);

@@ -3,12 +3,13 @@
 #include "passes/report/Columns.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::dist;
 
 /// `value` with the largest of `units`, each `step` times the one before, that
-/// leaves at least 1.
+/// leaves at least 1. Three digits, four of what is 1,000 or more.
 static std::string withUnit(double value, double step,
                             ArrayRef<const char *> units) {
   size_t unit = 0;
@@ -18,10 +19,10 @@ static std::string withUnit(double value, double step,
   }
   std::string text;
   llvm::raw_string_ostream stream(text);
-  bool isWhole = unit == 0 && value == static_cast<int64_t>(value);
-  stream << llvm::format(isWhole      ? "%.0f"
-                         : value < 10 ? "%.2f"
-                                      : "%.1f",
+  bool isWhole = unit == 0 && value == std::floor(value);
+  stream << llvm::format(isWhole || value >= 99.95 ? "%.0f"
+                         : value >= 9.995          ? "%.1f"
+                                                   : "%.2f",
                          value)
          << " " << units[unit];
   return text;

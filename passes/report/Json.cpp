@@ -75,6 +75,7 @@ static void printBackward(const BackwardUse &use, llvm::json::OStream &json) {
 static void printMemory(const FunctionReport &function,
                         llvm::json::OStream &json) {
   json.attribute("parameter_bytes_per_rank", function.parameterBytes);
+  json.attribute("state_bytes_per_rank", function.stateBytes);
   json.attribute("constant_bytes_per_rank", function.constantBytes);
   json.attribute("peak_bytes_per_rank", function.peakBytes);
 }

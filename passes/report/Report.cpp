@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/report/Report.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,24 +20,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Reports the module's level, and the remedy.
-static LogicalResult explainLevel(ModuleOp module, int level) {
-  static constexpr StringLiteral kinds[] = {
-      "the model, without placements", "a model with placements as annotations",
-      "a program that is placed, but not cut up"};
-  static constexpr StringLiteral remedies[] = {
-      "--dist-apply-schedule=file=SCHEDULE.mlir --dist-spmd", "--dist-spmd",
-      "--dist-partition"};
-  bool hasSchedule = !module.getOps<ScheduleOp>().empty();
-  return emitError(module.getLoc())
-         << "this module is at level " << level << " (" << kinds[level]
-         << "); the report is about level 3, the program of one rank: run "
-         << "dist-opt with "
-         << (hasSchedule ? StringRef("--dist-apply-schedule --dist-spmd")
-                         : StringRef(remedies[level]))
-         << " first";
-}
 
 std::string mlir::dist::describeAxis(AxisRefAttr axis) {
   std::string text = axis.getName().str();
@@ -259,8 +242,7 @@ bool ProgramReport::fits() const {
 //===----------------------------------------------------------------------===//
 
 FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
-  if (int level = getLevel(module); level < 3)
-    return explainLevel(module, level);
+  assert(getLevel(module) >= 3 && "not the program of one device");
   ProgramReport report;
   FailureOr<FunctionOpInterface> entryFunction = findEntryFunction(module);
   FailureOr<MeshOp> mesh = findProgramMesh(module);
@@ -285,7 +267,9 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
       int64_t bytes = getTensorBytes(function.getArgumentTypes()[i]);
       argumentBytes += bytes;
-      if (function.getArgAttr(i, kParameterAttr))
+      if (function.getArgAttr(i, kStateAttr))
+        entry.stateBytes += bytes;
+      else if (function.getArgAttr(i, kParameterAttr))
         entry.parameterBytes += bytes;
     }
     entry.constantBytes = countConstantBytes(function.getFunctionBody());

@@ -123,6 +123,8 @@ struct FunctionReport {
   int64_t packedBytes = 0;
   /// Bytes of the arguments that are parameters.
   int64_t parameterBytes = 0;
+  /// Bytes of the arguments that are states of the optimizer.
+  int64_t stateBytes = 0;
   /// Bytes of constants, each counted once: the parts of those that are split,
   /// the whole of others. Uniform ones take no memory of their own.
   int64_t constantBytes = 0;

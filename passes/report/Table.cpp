@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Utils/LayerPaths.h"
 #include "passes/report/Columns.h"
 #include "passes/report/Report.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,63 +20,15 @@ using namespace mlir::dist;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Those that stand in one place of paths that are alike.
-using Numbers = llvm::SetVector<StringRef>;
-
 /// Collectives that share a line.
 struct Line {
   const CollectiveUse *first;
   /// Their cause, with the numbers in paths that they do not share as '*'.
   std::string cause;
   int64_t count = 0;
-  /// Numbers in the paths, one list for each place where there is one.
-  std::vector<Numbers> numbers;
+  LayerPaths paths;
 };
 } // namespace
-
-static bool isNumber(StringRef part) {
-  return !part.empty() && llvm::all_of(part, llvm::isDigit);
-}
-
-/// Splits "h.0.attn" into what stays, "h.*.attn", and its numbers.
-static std::string splitPath(StringRef path, std::vector<StringRef> &numbers) {
-  std::vector<std::string> parts;
-  for (StringRef part : llvm::split(path, '.')) {
-    if (isNumber(part))
-      numbers.push_back(part);
-    parts.push_back(isNumber(part) ? "*" : part.str());
-  }
-  return llvm::join(parts, ".");
-}
-
-/// The path of a line: "h.{0..11}.attn" where several share it. `path` is the
-/// first one's.
-static std::string joinPath(StringRef path, ArrayRef<Numbers> all) {
-  std::vector<std::string> parts;
-  size_t place = 0;
-  for (StringRef part : llvm::split(path, '.')) {
-    if (!isNumber(part)) {
-      parts.push_back(part.str());
-      continue;
-    }
-    const Numbers &seen = all[place++];
-    SmallVector<StringRef> numbers(seen.begin(), seen.end());
-    bool isRange = numbers.size() > 2;
-    for (size_t i = 0; i + 1 < numbers.size(); ++i) {
-      int64_t here, next;
-      isRange &= !numbers[i].getAsInteger(10, here) &&
-                 !numbers[i + 1].getAsInteger(10, next) && next == here + 1;
-    }
-    if (numbers.size() == 1)
-      parts.push_back(numbers.front().str());
-    else if (isRange)
-      parts.push_back(
-          ("{" + numbers.front() + ".." + numbers.back() + "}").str());
-    else
-      parts.push_back("{" + llvm::join(numbers, ",") + "}");
-  }
-  return llvm::join(parts, ".");
-}
 
 /// The cause, or where the op stands if nobody gave one.
 static StringRef getCause(const CollectiveUse &use) {
@@ -86,10 +39,8 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
   std::vector<Line> lines;
   llvm::StringMap<size_t> numberOf;
   for (const CollectiveUse &use : function.collectives) {
-    std::vector<StringRef> numbers;
-    std::string path = splitPath(use.scope, numbers);
-    std::vector<StringRef> ignored;
-    std::string cause = splitPath(getCause(use), ignored);
+    std::string path = LayerPaths::getPattern(use.scope);
+    std::string cause = LayerPaths::getPattern(getCause(use));
     std::string key;
     llvm::raw_string_ostream stream(key);
     stream << use.op << '\n'
@@ -106,14 +57,12 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
     if (inserted || all) {
       entry->second = lines.size();
       lines.push_back({&use, getCause(use).str(), 0, {}});
-      lines.back().numbers.resize(numbers.size());
     }
     Line &line = lines[entry->second];
     if (line.cause != getCause(use))
       line.cause = cause;
     line.count += use.count;
-    for (auto [place, number] : llvm::enumerate(numbers))
-      line.numbers[place].insert(number);
+    line.paths.add(use.scope);
   }
   return lines;
 }
@@ -127,28 +76,35 @@ static void printAttentions(ArrayRef<AttentionUse> uses,
                             llvm::raw_ostream &stream) {
   Columns columns("llrrrl");
   columns.add({"attention", "axes", "sent", "busiest rank", "times", "module"});
-  SmallVector<std::pair<const AttentionUse *, int64_t>> alike;
+  struct Alike {
+    const AttentionUse *first;
+    int64_t count = 0;
+    LayerPaths paths = {};
+  };
+  std::vector<Alike> all;
   llvm::StringMap<size_t> numberOf;
   for (const AttentionUse &use : uses) {
     std::string key;
     llvm::raw_string_ostream text(key);
-    std::vector<StringRef> numbers;
-    text << splitPath(use.scope, numbers) << llvm::join(use.axes, ",");
+    text << LayerPaths::getPattern(use.scope) << llvm::join(use.axes, ",");
     for (const AttentionWay &way : use.ways)
       text << '\n' << way.name << way.bytesSentPerRank << ' ' << way.flops;
-    auto [entry, isNew] = numberOf.try_emplace(key, alike.size());
+    auto [entry, isNew] = numberOf.try_emplace(key, all.size());
     if (isNew)
-      alike.push_back({&use, 0});
-    alike[entry->second].second += use.count;
+      all.push_back({&use});
+    Alike &alike = all[entry->second];
+    alike.count += use.count;
+    alike.paths.add(use.scope);
   }
-  for (auto [use, count] : alike) {
-    for (const AttentionWay &way : use->ways) {
+  for (const Alike &alike : all) {
+    for (const AttentionWay &way : alike.first->ways) {
       bool isKnown = way.problem.empty();
       columns.add({(way.isChosen ? "* " : "  ") + way.name,
-                   llvm::join(use->axes, ","),
+                   llvm::join(alike.first->axes, ","),
                    isKnown ? bytesText(way.bytesSentPerRank) : "",
-                   isKnown ? flopsText(way.flops) : "", std::to_string(count),
-                   isKnown ? use->scope : way.problem});
+                   isKnown ? flopsText(way.flops) : "",
+                   std::to_string(alike.count),
+                   isKnown ? alike.paths.describe() : way.problem});
     }
   }
   stream << "\n";
@@ -163,25 +119,21 @@ static void printBackward(const FunctionReport &function, bool all,
   if (function.backward.empty())
     return;
   struct Group {
-    StringRef path;
-    BackwardUse sum;
-    std::vector<Numbers> numbers;
+    BackwardUse sum = {};
+    LayerPaths paths = {};
   };
   std::vector<Group> groups;
   llvm::StringMap<size_t> numberOf;
   BackwardUse total;
   for (const BackwardUse &use : function.backward) {
-    std::vector<StringRef> numbers;
-    std::string key = splitPath(use.scope, numbers);
-    auto [entry, inserted] =
-        numberOf.try_emplace(all ? use.scope : key, groups.size());
+    auto [entry, inserted] = numberOf.try_emplace(
+        all ? use.scope : LayerPaths::getPattern(use.scope), groups.size());
     if (inserted)
-      groups.push_back({use.scope, {}, std::vector<Numbers>(numbers.size())});
+      groups.emplace_back();
     Group &group = groups[entry->second];
     group.sum.add(use);
+    group.paths.add(use.scope);
     total.add(use);
-    for (auto [place, number] : llvm::enumerate(numbers))
-      group.numbers[place].insert(number);
   }
   Columns columns("lrrrrr");
   columns.add({"for backward", "kept", "spared", "computed again",
@@ -192,7 +144,7 @@ static void printBackward(const FunctionReport &function, bool all,
                  bytesText(use.addedBytes), bytesText(use.addedBytesSent)});
   };
   for (const Group &group : groups) {
-    std::string path = joinPath(group.path, group.numbers);
+    std::string path = group.paths.describe();
     add(path.empty() ? "outside of modules" : path, group.sum);
   }
   if (groups.size() > 1)
@@ -240,7 +192,7 @@ static void printFunction(const FunctionReport &function, StringRef entry,
           shape + use.dtype,
           bytesText(use.bytesSentPerRank),
           std::to_string(line.count) + (use.inUnknownLoop ? "+" : ""),
-          joinPath(use.scope, line.numbers),
+          line.paths.describe(),
           "(" + std::to_string(cause) + ")"};
       if (packs)
         row.insert(row.begin() + 4, bytesText(use.packedBytesPerRank /
@@ -291,11 +243,12 @@ static void printFunction(const FunctionReport &function, StringRef entry,
               "counted\n";
   printBackward(function, all, stream);
   stream << "\n  a rank holds " << bytesText(function.parameterBytes)
-         << " of parameters, "
-         << (function.constantBytes
-                 ? bytesText(function.constantBytes) + " of constants, "
-                 : "")
-         << "at most " << bytesText(function.peakBytes)
+         << " of parameters, ";
+  if (function.stateBytes)
+    stream << bytesText(function.stateBytes) << " of optimizer states, ";
+  if (function.constantBytes)
+    stream << bytesText(function.constantBytes) << " of constants, ";
+  stream << "at most " << bytesText(function.peakBytes)
          << " of tensors at once, and does " << flopsText(function.flops)
          << " in contractions\n";
 }

@@ -403,6 +403,47 @@ static void gatherAgain(AttentionAdjointOp op, ArrayAttr axes) {
 namespace {
 struct RingAttentionPass
     : mlir::dist::impl::RingAttentionPassBase<RingAttentionPass> {
+  /// What there is in a module in which nothing goes round.
+  void sayUnused(InFlightDiagnostic &error, const NamedAttribute &attr,
+                 DictionaryAttr rings) {
+    auto ring = cast<DictionaryAttr>(attr.getValue());
+    AttentionOp whole;
+    getOperation()->walk([&](AttentionOp op) {
+      if (findModuleNote(op, rings) == &attr)
+        whole = op;
+    });
+    if (whole) {
+      error << "has attention already as one op, "
+            << (whole.getWindow()
+                    ? "to the keys near a query (a window), for which "
+                      "neighbours exchange rows"
+                    : "which stays as it is")
+            << ", and nothing goes round: leave dist.ring out";
+      error.attachNote(whole.getLoc()) << "this attention";
+      return;
+    }
+    if (auto sizes = ring.getAs<DenseI64ArrayAttr>("sizes")) {
+      auto describe = [](int64_t size, StringRef one, StringRef many) {
+        return (ShapedType::isDynamic(size) ? "?" : std::to_string(size)) +
+               (size == 1 ? one : many).str();
+      };
+      error << "has attention of " << describe(sizes[0], " query", " queries")
+            << " to " << describe(sizes[1], " key", " keys")
+            << ", but devices have no block of its queries with all "
+               "keys: the keys stay where they are, queries are whole there, "
+               "and the softmax is put together, as this moves less where "
+               "there are fewer queries than keys or these are replicated; "
+               "keys go round where queries are cut over just the ring's axes "
+               "(leave dist.ring out)";
+      return;
+    }
+    error << "has no attention, softmax between two contractions, whose "
+             "weights nothing else reads but its adjoint: name the module "
+             "that it is in; what goes back through loops within loops does "
+             "not go round (leave dist.ring out: keys and values are "
+             "gathered)";
+  }
+
   void runOnOperation() override {
     FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
     if (failed(mesh))
@@ -520,22 +561,17 @@ struct RingAttentionPass
         eraseDead(op.getOperation(), isOpTriviallyDead, forget);
     }
     // By directive: one may name many modules.
-    llvm::MapVector<Attribute, SmallVector<StringRef>> unused;
+    llvm::MapVector<Attribute, SmallVector<const NamedAttribute *>> unused;
     for (const NamedAttribute &attr : rings)
-      if (!used.contains(&attr)) {
-        Ring ring = describe(attr);
-        unused[LocationAttr(ring.by)].push_back(ring.module);
-      }
+      if (!used.contains(&attr))
+        unused[LocationAttr(describe(attr).by)].push_back(&attr);
     for (auto &[by, modules] : unused) {
       InFlightDiagnostic error = emitError(cast<LocationAttr>(by));
-      error << "dist.ring: module \"" << modules.front() << "\" ";
+      error << "dist.ring: module \""
+            << getNotedModule(modules.front()->getName()) << "\" ";
       if (modules.size() > 1)
         error << "(and " << modules.size() - 1 << " more) ";
-      error << "has no attention, softmax between two contractions, whose "
-               "weights nothing else reads but its adjoint: name the module "
-               "that it is in; what goes back through loops within loops does "
-               "not go round (leave dist.ring out: keys and values are "
-               "gathered)";
+      sayUnused(error, *modules.front(), rings);
       failed = true;
     }
     if (failed)

@@ -38,9 +38,7 @@ LogicalResult RingWriter::findTravellers() {
     InFlightDiagnostic error = emitUnusable();
     error << "no block of " << (keys.made ? "values" : "keys")
           << " can go round over ";
-    llvm::interleaveComma(getAxisRefs(ring.axes), error, [&](AxisRefAttr axis) {
-      error << "\"" << axis.getName() << "\"";
-    });
+    llvm::interleaveComma(getAxisRefs(ring.axes), error);
     MeshOp devices = lookupMesh(op, mesh);
     if (devices &&
         !isEquallySpaced(MeshLayout(devices), getAxisRefs(ring.axes), numKeys))

@@ -7,6 +7,7 @@
 
 #include "passes/sizes/BindSizes.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -20,6 +21,7 @@
 #include "passes/sizes/Passes.h"
 #include "passes/sizes/ResultSizes.h"
 #include "passes/sizes/SizeBindings.h"
+#include "passes/sizes/StaticBounds.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -36,6 +38,8 @@ public:
 private:
   /// The arithmetic of the mesh of `sharding`; null if there is no sharding.
   const MeshLayout *getLayout(ShardingAttr sharding);
+  /// Writes the type of the tensor of which an argument or result is a part.
+  void updateWhole(NamedAttrList &list, Type part);
   LogicalResult bindArgument(FunctionOpInterface function, unsigned number,
                              ArrayRef<SizeBinding> bindings);
   /// Whether nothing was missing; all that was is named at once.
@@ -47,6 +51,7 @@ private:
   LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult visitIf(scf::IfOp branch);
   LogicalResult visitCall(func::CallOp call);
+  void noteCompared(arith::CmpIOp compare);
   LogicalResult visitAssert(cf::AssertOp check);
   /// Whether passed values have the types of their targets.
   LogicalResult checkTypes(Operation *op, TypeRange given, TypeRange wanted,
@@ -55,6 +60,8 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   OperationFolder folder;
+  /// The two sizes for which an assert does not hold.
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> compared;
   llvm::DenseMap<Attribute, std::unique_ptr<MeshLayout>> layouts;
   /// Sizes by the names that dimensions have.
   llvm::StringMap<int64_t> sizeOfName;
@@ -170,6 +177,17 @@ static RankedTensorType getWhole(RankedTensorType whole, RankedTensorType part,
   return whole.clone(shape);
 }
 
+void Binder::updateWhole(NamedAttrList &list, Type part) {
+  auto whole = dyn_cast_or_null<TypeAttr>(list.get(kGlobalTypeAttr));
+  auto sharding = dyn_cast_or_null<ShardingAttr>(list.get(kShardingAttr));
+  const MeshLayout *layout = getLayout(sharding);
+  if (whole && layout)
+    list.set(kGlobalTypeAttr,
+             TypeAttr::get(getWhole(cast<RankedTensorType>(whole.getValue()),
+                                    cast<RankedTensorType>(part), sharding,
+                                    *layout)));
+}
+
 LogicalResult Binder::visitFunction(FunctionOpInterface function) {
   if (!function.getFunctionBody().hasOneBlock())
     return function.emitError()
@@ -181,19 +199,9 @@ LogicalResult Binder::visitFunction(FunctionOpInterface function) {
     return failure();
   active.erase(function);
   TypeRange results = body.getTerminator()->getOperandTypes();
-  for (auto [number, type] : llvm::enumerate(results)) {
-    auto whole = dyn_cast_or_null<TypeAttr>(
-        function.getResultAttr(number, kGlobalTypeAttr));
-    auto sharding =
-        function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
-    const MeshLayout *layout = getLayout(sharding);
-    if (whole && layout)
-      function.setResultAttr(
-          number, kGlobalTypeAttr,
-          TypeAttr::get(getWhole(cast<RankedTensorType>(whole.getValue()),
-                                 cast<RankedTensorType>(type), sharding,
-                                 *layout)));
-  }
+  updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    updateWhole(list, results[number]);
+  });
   function.setType(
       FunctionType::get(module.getContext(), body.getArgumentTypes(), results));
   return success();
@@ -214,18 +222,12 @@ LogicalResult Binder::visitCall(func::CallOp call) {
     copy.setPrivate();
     symbols.insert(copy, std::next(callee->getIterator()));
     copies[{callee, types}] = copy;
-    for (auto [number, type] : llvm::enumerate(call.getOperandTypes())) {
-      auto whole = copy.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr);
-      auto sharding =
-          copy.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
-      const MeshLayout *layout = getLayout(sharding);
-      if (whole && layout)
-        copy.setArgAttr(number, kGlobalTypeAttr,
-                        TypeAttr::get(getWhole(
-                            cast<RankedTensorType>(whole.getValue()),
-                            cast<RankedTensorType>(type), sharding, *layout)));
-      copy.getArgument(number).setType(type);
-    }
+    updateArgAttrs(copy, [&](unsigned number, NamedAttrList &list) {
+      updateWhole(list, call.getOperandTypes()[number]);
+    });
+    for (auto [argument, type] :
+         llvm::zip_equal(copy.getArguments(), call.getOperandTypes()))
+      argument.setType(type);
     if (failed(visitFunction(copy)))
       return failure();
   }
@@ -297,13 +299,42 @@ LogicalResult Binder::visitIf(scf::IfOp branch) {
   return success();
 }
 
+/// The sizes that an assert compares, before they are folded into a condition
+/// that does not hold.
+void Binder::noteCompared(arith::CmpIOp compare) {
+  std::optional<int64_t> lhs = getConstantIntValue(compare.getLhs());
+  std::optional<int64_t> rhs = getConstantIntValue(compare.getRhs());
+  if (!lhs || !rhs)
+    return;
+  auto width = getElementTypeOrSelf(compare.getLhs()).isIndex()
+                   ? 64
+                   : compare.getLhs().getType().getIntOrFloatBitWidth();
+  if (arith::applyCmpPredicate(compare.getPredicate(),
+                               llvm::APInt(width, *lhs, true, true),
+                               llvm::APInt(width, *rhs, true, true)))
+    return;
+  SmallVector<Operation *> users(compare->getUsers());
+  while (!users.empty()) {
+    Operation *user = users.pop_back_val();
+    if (isa<cf::AssertOp>(user))
+      compared.try_emplace(user, *lhs, *rhs);
+    else if (isa<arith::AndIOp>(user))
+      llvm::append_range(users, user->getUsers());
+  }
+}
+
 /// A condition on sizes alone is now true or false.
 LogicalResult Binder::visitAssert(cf::AssertOp check) {
   std::optional<int64_t> holds = getConstantIntValue(check.getArg());
   if (!holds)
     return success();
-  if (*holds == 0)
-    return check.emitError() << check.getMsg();
+  if (*holds == 0) {
+    InFlightDiagnostic error = check.emitError() << check.getMsg();
+    if (auto sizes = compared.find(check); sizes != compared.end())
+      error << " (here " << sizes->second.first << " and "
+            << sizes->second.second << ")";
+    return error;
+  }
   check.erase();
   return success();
 }
@@ -349,6 +380,8 @@ static Value getSimpler(Operation *op) {
 
 LogicalResult Binder::visitOp(Operation *op) {
   if (isScalarCode(op)) {
+    if (auto compare = dyn_cast<arith::CmpIOp>(op))
+      noteCompared(compare);
     // A value that is not constant yet stays.
     (void)folder.tryToFold(op);
     return success();
@@ -387,8 +420,12 @@ LogicalResult Binder::run(ArrayRef<SizeBinding> bindings) {
     return failure();
   FunctionOpInterface entry = *found;
   std::string names;
-  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+  constexpr unsigned kMostNames = 8;
+  unsigned count = entry.getNumArguments();
+  for (unsigned i = 0; i < std::min(count, kMostNames); ++i)
     names += " " + getArgumentName(entry, i);
+  if (count > kMostNames)
+    names += " and " + std::to_string(count - kMostNames) + " more";
   for (const SizeBinding &binding : bindings)
     if (binding.dim >= 0 &&
         llvm::none_of(llvm::seq(0u, entry.getNumArguments()), [&](unsigned i) {
@@ -439,7 +476,8 @@ bool mlir::dist::hasUnknownSizes(ModuleOp module) {
 
 LogicalResult mlir::dist::bindSizes(ModuleOp module,
                                     ArrayRef<SizeBinding> bindings) {
-  return Binder(module).run(bindings);
+  return failure(failed(Binder(module).run(bindings)) ||
+                 failed(checkStaticBounds(module)));
 }
 
 //===----------------------------------------------------------------------===//

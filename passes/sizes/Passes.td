@@ -5,6 +5,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckBoundsPass : Pass<"dist-check-bounds"> {
+  let summary = "Refuses numbers that leave their tensors: any level";
+  let description = [{
+    Sizes, offsets, strides, pads, bounds of loops, and indexing maps are
+    compared with the tensors that they are about, in arithmetic that does not
+    wrap. All tools run this pass on what they read. It runs again when sizes
+    become known, and before code is made.
+
+    These are refused:
+
+    - a tensor of more than 2^46 elements;
+    - a slice that begins or ends outside of its tensor, or has a stride below 1;
+    - a negative pad, or one that does not give the size of the result;
+    - a loop whose step is below 1, or whose last step leaves the type of its
+      variable, so that it does not end;
+    - an indexing map that is outside of an operand somewhere in the loops, such
+      as `(i) -> ((i mod 4) * 1000)` for `tensor<16xf32>`;
+    - `tensor.dim` of a dimension that is not there.
+
+    Sizes that are not known yet are not judged. Numbers that the program
+    computes are checked when it runs (`--dist-guard-ops`).
+  }];
+}
+
 def BindSizesPass : Pass<"dist-bind-sizes", "ModuleOp"> {
   let summary = "Sets sizes that are otherwise known only at run time: any level";
   let description = [{

@@ -26,8 +26,7 @@ namespace {
 struct Trained {
   unsigned argument;
   Value gradient;
-  /// "w"; of a part of it "w", and "[64:80]".
-  std::string name, part;
+  std::string name;
   /// The first argument of what the optimizer keeps of it, and which.
   unsigned firstState = 0;
   SmallVector<StringRef> states;
@@ -53,7 +52,8 @@ private:
   LogicalResult findZeroMesh();
   LogicalResult chooseResult();
   LogicalResult findUpdated();
-  bool hasArgument(StringRef name);
+  /// Of parameters and inputs.
+  llvm::StringSet<> getArgumentNames();
   FailureOr<Value> addInput(StringRef name, RankedTensorType type);
   FailureOr<Value> addStep();
   LogicalResult addLoss();
@@ -133,25 +133,32 @@ LogicalResult StepBuilder::findUpdated() {
              << i << " that updates argument " << argument
              << ", which is no parameter ('" << kParameterAttr
              << "'): a step of training would not keep it";
-    function.setArgAttr(argument, kUpdatedAttr, builder.getUnitAttr());
-    function.setArgAttr(argument, kBufferAttr, builder.getUnitAttr());
     updated.push_back({argument, i});
   }
+  llvm::DenseSet<unsigned> arguments;
+  for (const Updated &one : updated)
+    arguments.insert(one.argument);
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (!arguments.contains(number))
+      return;
+    list.set(kUpdatedAttr, builder.getUnitAttr());
+    list.set(kBufferAttr, builder.getUnitAttr());
+  });
   return success();
 }
 
-bool StepBuilder::hasArgument(StringRef name) {
+llvm::StringSet<> StepBuilder::getArgumentNames() {
+  llvm::StringSet<> names;
   for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
     for (StringRef key : {kParameterAttr, kInputAttr})
-      if (auto taken = function.getArgAttrOfType<StringAttr>(i, key);
-          taken && taken.getValue() == name)
-        return true;
-  return false;
+      if (auto taken = function.getArgAttrOfType<StringAttr>(i, key))
+        names.insert(taken.getValue());
+  return names;
 }
 
 FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
   unsigned number = function.getNumArguments();
-  if (hasArgument(name))
+  if (getArgumentNames().contains(name))
     return function.emitError("has an argument '")
            << name
            << "' already, which a step of training adds (target=NAME, "
@@ -277,6 +284,17 @@ LogicalResult StepBuilder::addGradients() {
   FailureOr<SmallVector<unsigned>> arguments = differentiate(module, gradients);
   if (failed(arguments))
     return failure();
+  for (unsigned argument : *arguments) {
+    auto doubt = function.getArgAttrOfType<StringAttr>(argument, kUnsureAttr);
+    if (doubt && request.parameters.empty())
+      return function.emitError("would train '")
+             << function.getArgAttrOfType<StringAttr>(argument, kParameterAttr)
+                    .getValue()
+             << "', which is " << doubt.getValue()
+             << ": its gradient and its place in a checkpoint would be wrong. "
+                "Export without folding (docs/train-export.md), or name what "
+                "is to be trained: parameters= (dist-run: --train-parameters)";
+  }
   unsigned last = function.getNumArguments() - 1;
   function.getArgument(last).replaceAllUsesWith(loss.cotangent);
   if (failed(function.eraseArgument(last)))
@@ -290,16 +308,14 @@ LogicalResult StepBuilder::addGradients() {
              << made
              << " that is of no parameter: parameters= (dist-run: "
                 "--train-parameters) names parameters";
-    function.removeArgAttr(argument, kBufferAttr);
-    StringRef part = made.getValue().drop_front(name.size());
-    part.consume_back(".grad");
-    trained.push_back({argument,
-                       getTerminator()->getOperand(known + i),
-                       name.str(),
-                       part.str(),
-                       0,
-                       {}});
+    trained.push_back(
+        {argument, getTerminator()->getOperand(known + i), name.str(), 0, {}});
   }
+  llvm::DenseSet<unsigned> isTrained(llvm::from_range, *arguments);
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (isTrained.contains(number))
+      list.erase(kBufferAttr);
+  });
   // One that nothing depends on stays as it is, as in PyTorch. One that is in
   // parts stays if nothing depends on any of them.
   llvm::StringSet<> needed;
@@ -355,8 +371,9 @@ LogicalResult StepBuilder::checkNames() {
     for (StringRef kind :
          optimizer.getStates(getElementTypeOrSelf(one.gradient.getType())))
       made.push_back(one.name + "." + kind.str());
+  llvm::StringSet<> taken = getArgumentNames();
   for (StringRef name : made)
-    if (hasArgument(name))
+    if (taken.contains(name))
       return function.emitError("has an argument '")
              << name
              << "', as a result of a step of training is called; give it "
@@ -461,7 +478,8 @@ void StepBuilder::addResult(unsigned argument, Value value, StringRef name) {
   NamedAttrList list;
   list.set(kOutputAttr, builder.getStringAttr(name));
   list.set(kUpdatesAttr, builder.getI64IntegerAttr(argument));
-  function.setArgAttr(argument, kUpdatedAttr, builder.getUnitAttr());
+  if (Attribute part = function.getArgAttr(argument, kPartAttr))
+    list.set(kPartAttr, part);
   results.push_back(value);
   resultAttributes.push_back(list);
 }
@@ -491,7 +509,7 @@ void StepBuilder::addOptimizer(Value step) {
       std::string name =
           i == 0 ? one.name : one.name + "." + one.states[i - 1].str();
       addResult(i == 0 ? one.argument : one.firstState + i - 1, value,
-                name + one.part);
+                name);
     }
   }
   for (auto [one, value] : llvm::zip_equal(updated, newValues))
@@ -502,6 +520,14 @@ void StepBuilder::addOptimizer(Value step) {
   getTerminator()->setOperands(results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                            ValueRange(results).getTypes()));
+  llvm::DenseSet<int64_t> arguments;
+  for (NamedAttrList &list : resultAttributes)
+    if (auto number = dyn_cast_or_null<IntegerAttr>(list.get(kUpdatesAttr)))
+      arguments.insert(number.getInt());
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (arguments.contains(number))
+      list.set(kUpdatedAttr, builder.getUnitAttr());
+  });
   updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
     list = resultAttributes[number];
   });

@@ -2,6 +2,7 @@
 
 #include "dist/Npy.h"
 #include "dist/OutputFile.h"
+#include "runtime/files/Booleans.h"
 #include "runtime/host/MappedFile.h"
 
 #include <algorithm>
@@ -239,6 +240,7 @@ Tensor dist::readNpy(const std::string &path) {
   else if (bytes)
     std::memcpy(tensor.data, file.data() + start, bytes);
   file.checkUnchanged();
+  checkBooleans(path + ": ", tensor);
   return tensor;
 }
 

@@ -1,6 +1,7 @@
 //===- OnnxTensor.cpp - Tensors in ONNX's .pb files -----------------------===//
 
 #include "dist/OnnxTensor.h"
+#include "runtime/files/Booleans.h"
 #include "runtime/host/MappedFile.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -257,11 +258,9 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
   if (!proto.raw.empty() || count == 0) {
     if (static_cast<int64_t>(proto.raw.size()) != tensor.bytes())
       checkCount(proto.raw.size(), "bytes");
-    for (size_t i = 0; dtype == DIST_I1 && i < proto.raw.size(); ++i)
-      if (int byte = static_cast<uint8_t>(proto.raw[i]); !holds(dtype, byte))
-        refuse(i, byte);
     if (count)
       std::memcpy(tensor.data, proto.raw.data(), proto.raw.size());
+    checkBooleans(path + ": ", tensor);
   } else if (dtype == DIST_F32) {
     fill(proto.floats, DIST_F32);
   } else if (dtype == DIST_F64) {

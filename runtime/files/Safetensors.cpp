@@ -2,6 +2,7 @@
 
 #include "dist/Safetensors.h"
 #include "dist/OutputFile.h"
+#include "runtime/files/Booleans.h"
 #include "runtime/host/Json.h"
 #include "runtime/host/MappedFile.h"
 
@@ -61,6 +62,7 @@ static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
   tensor.data =
       static_cast<char *>(mapped.memory.get()) + dataStart + offsets[0];
   tensor.owner = mapped.memory;
+  checkBooleans("", tensor);
   return tensor;
 }
 
@@ -111,7 +113,7 @@ Safetensors::Safetensors(const std::string &path)
     fail(std::string("its header: ") + error.what());
   }
   if (!header.is_object())
-    fail("the header is no JSON object");
+    fail("the header is not a JSON object");
   for (const auto &[name, entry] : header.items()) {
     if (name == "__metadata__")
       continue;

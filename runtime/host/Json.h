@@ -44,7 +44,7 @@ template <class Json> Json parseJson(std::string_view text) {
   try {
     return Json::parse(text.begin(), text.end(), check);
   } catch (const typename Json::exception &error) {
-    throw Error(std::string("no JSON: ") + error.what());
+    throw Error(std::string("not JSON: ") + error.what());
   }
 }
 

@@ -44,12 +44,27 @@ Topology dist::topologyOf(const Manifest &manifest) {
   return topology;
 }
 
+/// The output that a result belongs to: one of its own, or that of the blocks
+/// before it of the same tensor.
+static RunResult::Output &findOutput(const TensorDesc &desc,
+                                     const Manifest &manifest,
+                                     std::vector<RunResult::Output> &outputs) {
+  if (!desc.partOf.empty())
+    for (RunResult::Output &output : outputs)
+      if (output.name == desc.name && output.tensor.dtype == desc.dtype &&
+          manifest.results[output.results[0]].partOf == desc.partOf)
+        return output;
+  outputs.push_back(
+      {desc.name, Tensor::zeros(desc.dtype, desc.sourceShape()), {}, {}});
+  return outputs.back();
+}
+
 static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
                     bool keepParts, RunResult &result) {
   for (size_t i = 0; i < manifest.results.size(); ++i) {
     const TensorDesc &desc = manifest.results[i];
-    RunResult::Output output{
-        desc.name, Tensor::zeros(desc.dtype, desc.globalShape), {}};
+    RunResult::Output &output = findOutput(desc, manifest, result.outputs);
+    output.results.push_back(i);
     for (size_t rank = 0; rank < ranks.size(); ++rank) {
       Tensor &part = ranks[rank].parts[i];
       if (isWriter(manifest.mesh, desc, rank))
@@ -59,7 +74,6 @@ static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
       else
         part = Tensor();
     }
-    result.outputs.push_back(std::move(output));
   }
   for (size_t i = 0; i < ranks.front().repetitions.size(); ++i) {
     int64_t start = INT64_MAX, end = 0;

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 using namespace dist;
 
@@ -224,80 +223,48 @@ static IntegerRanges findRanges(const RandomInputs &random,
 }
 
 /// "from 0 to 63, 0 to 3 by column".
-static std::string describe(const IntegerRanges &ranges) {
+static std::string describe(const IntegerRanges &ranges, size_t rank) {
   constexpr size_t kMost = 8;
   std::string text;
   for (size_t i = 0; i < ranges.ranges.size() && i < kMost; ++i)
     text += (i == 0 ? "from " : ", ") + std::to_string(ranges.ranges[i].low) +
             " to " + std::to_string(ranges.ranges[i].high);
-  if (ranges.ranges.size() > kMost)
-    text += ", …";
   if (ranges.ranges.size() <= 1)
     return text;
-  // Whether each place along one dimension has a range of its own.
-  size_t count = ranges.ranges.size(), rank = ranges.grid.size(), dim = 0;
-  while (dim < rank && ranges.grid[dim] == 1)
-    ++dim;
-  bool isByPlace = ranges.which.size() == count &&
-                   ranges.grid[dim] == static_cast<int64_t>(count);
-  if (!isByPlace)
-    return text + " by part";
-  if (dim + 1 == rank)
+  if (ranges.ranges.size() > kMost)
+    text += ", …";
+  if (ranges.dim + 1 == rank)
     return text + (rank == 1 ? " by element" : " by column");
-  return text + (dim == 0 && rank == 2
+  return text + (ranges.dim == 0 && rank == 2
                      ? " by row"
-                     : " by place along dimension " + std::to_string(dim));
-}
-
-/// The number of the range that each element has.
-static std::vector<int64_t> findKinds(const IntegerRanges &ranges,
-                                      const Shape &shape, int64_t count) {
-  std::vector<int64_t> kinds(count, 0);
-  if (ranges.ranges.size() == 1)
-    return kinds;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = i, place = 0, stride = 1;
-    for (size_t dim = shape.size(); dim-- > 0;) {
-      if (ranges.grid[dim] > 1)
-        place += rest % shape[dim] * stride;
-      stride *= ranges.grid[dim];
-      rest /= shape[dim];
-    }
-    kinds[i] = ranges.which[place];
-  }
-  return kinds;
+                     : " by place along dimension " +
+                           std::to_string(ranges.dim));
 }
 
 Tensor dist::makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
                         const IntegerRanges &ranges) {
-  if (ranges.ranges.size() == 1)
+  int64_t places = ranges.ranges.size();
+  if (places == 1)
     return randomTensor(dtype, shape, seed, ranges.ranges[0]);
   Tensor tensor = Tensor::zeros(dtype, shape);
-  int64_t count = tensor.count(), bytes = dtypeBytes(dtype);
-  std::vector<int64_t> kinds = findKinds(ranges, shape, count);
-  std::vector<int64_t> sizes(ranges.ranges.size(), 0);
-  for (int64_t kind : kinds)
-    ++sizes[kind];
-  std::vector<Tensor> parts;
-  for (size_t kind = 0; kind < sizes.size(); ++kind)
-    parts.push_back(randomTensor(dtype, {sizes[kind]}, seed + kind * 0x9e3779b9,
-                                 ranges.ranges[kind]));
-  std::vector<int64_t> taken(sizes.size(), 0);
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(static_cast<char *>(tensor.data) + i * bytes,
-                static_cast<char *>(parts[kinds[i]].data) +
-                    taken[kinds[i]]++ * bytes,
-                bytes);
+  int64_t inner = dtypeBytes(dtype), outer = 1;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    (dim < ranges.dim ? outer : inner) *= dim == ranges.dim ? 1 : shape[dim];
+  for (int64_t place = 0; place < places; ++place) {
+    Tensor part =
+        randomTensor(dtype, {outer * inner / dtypeBytes(dtype)},
+                     seed + place * 0x9e3779b9, ranges.ranges[place]);
+    for (int64_t i = 0; i < outer; ++i)
+      std::memcpy(static_cast<char *>(tensor.data) +
+                      (i * places + place) * inner,
+                  static_cast<const char *>(part.data) + i * inner, inner);
+  }
   return tensor;
 }
 
 /// Random values of what `random` knows of the input.
 static Tensor makeFor(const TensorDesc &desc, uint64_t seed,
                       const RandomInputs &random) {
-  auto real = random.reals.find(desc.name);
-  if (isFloat(desc.dtype) && real != random.reals.end())
-    return uniformTensor(desc.dtype, desc.globalShape, seed, real->second.first,
-                         real->second.second);
   return makeRandom(desc.dtype, desc.globalShape, seed,
                     findRanges(random, desc));
 }
@@ -363,18 +330,10 @@ dist::describeRandom(const std::vector<std::string> &options,
             ? !random.rest
             : !parseRandom(found->second, form) || form.hasRange)
       continue;
-    if (!isFloat(desc.dtype)) {
+    if (!isFloat(desc.dtype))
       texts[desc.name] =
-          "random integers " + describe(findRanges(random, desc));
-      continue;
-    }
-    if (auto real = random.reals.find(desc.name); real != random.reals.end()) {
-      std::ostringstream text;
-      text.precision(9);
-      text << "random numbers from " << real->second.first << " to "
-           << real->second.second;
-      texts[desc.name] = text.str();
-    }
+          "random integers " +
+          describe(findRanges(random, desc), desc.globalShape.size());
   }
   return texts;
 }

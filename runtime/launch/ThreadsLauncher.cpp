@@ -29,7 +29,7 @@ struct SteppedRun final : Holdings {
   }
   Tensor getResult(size_t index) const override {
     const TensorDesc &desc = manifest.results[index];
-    Tensor whole = Tensor::zeros(desc.dtype, desc.globalShape);
+    Tensor whole = Tensor::zeros(desc.dtype, desc.sourceShape());
     gather(desc, whole,
            [&](const Executor &one) { return one.resultAt(index); });
     return whole;

@@ -147,14 +147,16 @@ static TensorDesc::Kind readKind(const std::string &kind) {
               "output");
 }
 
-/// The block of a parameter that an argument is.
+/// The block of a parameter, or of an output, that a tensor is.
 static void readPart(const Json &json, TensorDesc &desc) {
   checkKeys(json, {"of", "at"});
   desc.partOf = readShape(json.at("of"));
   desc.partAt = integersOf(json.at("at"));
   size_t dims = desc.globalShape.size();
-  bool fits = desc.kind == TensorDesc::Parameter && dims > 0 &&
-              desc.partOf.size() == dims && desc.partAt.size() == dims;
+  bool fits = (desc.kind == TensorDesc::Parameter ||
+               desc.kind == TensorDesc::Output) &&
+              dims > 0 && desc.partOf.size() == dims &&
+              desc.partAt.size() == dims;
   for (size_t d = 0; fits && d < dims; ++d)
     fits = desc.partAt[d] >= 0 && desc.globalShape[d] <= desc.partOf[d] &&
            desc.partAt[d] <= desc.partOf[d] - desc.globalShape[d];

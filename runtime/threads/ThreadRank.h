@@ -13,12 +13,12 @@
 #include "runtime/cpu/Contract.h"
 #include "runtime/cpu/Convolve.h"
 #include "runtime/rank/InFlight.h"
+#include "runtime/threads/StackThread.h"
 #include "runtime/threads/ThreadsBackend.h"
 
 #include <chrono>
 #include <deque>
 #include <sched.h>
-#include <thread>
 
 namespace dist {
 
@@ -79,7 +79,7 @@ struct Channel {
 /// A communication stream: a thread that does tasks in order. In a debug mode
 /// (StreamMode.h) the rank does them itself.
 struct Stream {
-  std::thread thread;
+  StackThread thread;
   std::mutex mutex;
   std::deque<std::function<bool()>> tasks;
   bool busy = false, closing = false;

@@ -18,7 +18,7 @@ Stream &ThreadRank::open(int32_t index) {
   if (!stream) {
     stream = std::make_unique<Stream>();
     if (run.streams.hasThreads())
-      stream->thread = std::thread([this, &stream] { serve(*stream); });
+      stream->thread = StackThread([this, &stream] { serve(*stream); });
   }
   return *stream;
 }

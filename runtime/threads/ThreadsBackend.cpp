@@ -116,15 +116,15 @@ bool ThreadsRun::run(const std::function<int32_t(dist_rank &)> &body) {
     rank.closeStreams();
     waiting.leave(places.describe(rank.index) + " has ended");
   };
-  std::vector<std::thread> running;
+  std::vector<StackThread> running;
   try {
     for (auto &rank : members)
-      running.emplace_back(main, std::ref(*rank));
+      running.emplace_back([&main, &rank] { main(*rank); });
   } catch (const std::system_error &e) {
     waiting.fail("cannot start " + std::to_string(ranks) +
                  " threads: " + e.what());
   }
-  for (std::thread &thread : running)
+  for (StackThread &thread : running)
     thread.join();
   for (auto &rank : members)
     for (ThreadRank::Work &work : rank->work)

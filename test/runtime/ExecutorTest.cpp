@@ -218,7 +218,7 @@ TEST(OptionValues, RandomForAllOthers) {
   EXPECT_TRUE(contains(errorOf([] { parseSeed("x"); }), "--random=x"));
 }
 
-TEST(OptionValues, RandomByPart) {
+TEST(OptionValues, RandomByPlace) {
   auto sorted = [](const Tensor &tensor, std::vector<int64_t> places) {
     for (int64_t &place : places)
       place = static_cast<const int64_t *>(tensor.data)[place];
@@ -227,15 +227,15 @@ TEST(OptionValues, RandomByPart) {
   };
   using Values = std::vector<int64_t>;
   // A range for each row; each is spread over its row.
-  IntegerRanges rows{{{0, 3}, {10, 13}}, {2, 1}, {0, 1}};
+  IntegerRanges rows{{{0, 3}, {10, 13}}, 0};
   Tensor byRow = makeRandom(DIST_I64, {2, 4}, 1, rows);
   EXPECT_EQ(sorted(byRow, {0, 1, 2, 3}), (Values{0, 1, 2, 3}));
   EXPECT_EQ(sorted(byRow, {4, 5, 6, 7}), (Values{10, 11, 12, 13}));
-  // Every second element of the last dimension but one, wherever else.
-  IntegerRanges parts{{{0, 3}, {10, 13}}, {1, 4, 1}, {0, 1, 0, 1}};
-  Tensor byPart = makeRandom(DIST_I64, {1, 4, 2}, 1, parts);
-  EXPECT_EQ(sorted(byPart, {0, 1, 4, 5}), (Values{0, 1, 2, 3}));
-  EXPECT_EQ(sorted(byPart, {2, 3, 6, 7}), (Values{10, 11, 12, 13}));
+  // A range for each place of the last dimension but one, wherever else.
+  IntegerRanges places{{{0, 3}, {10, 13}}, 1};
+  Tensor byPlace = makeRandom(DIST_I64, {2, 2, 2}, 1, places);
+  EXPECT_EQ(sorted(byPlace, {0, 1, 4, 5}), (Values{0, 1, 2, 3}));
+  EXPECT_EQ(sorted(byPlace, {2, 3, 6, 7}), (Values{10, 11, 12, 13}));
 }
 
 TEST(OptionValues, RandomIsSaid) {
@@ -244,9 +244,6 @@ TEST(OptionValues, RandomIsSaid) {
   RandomInputs random;
   random.rest = 0;
   EXPECT_TRUE(describeRandom({}, manifest, random).empty());
-  random.reals["x"] = {0.25, 63.5};
-  EXPECT_EQ(describeRandom({}, manifest, random).at("x"),
-            "random numbers from 0.25 to 63.5");
   desc.dtype = DIST_I64;
   EXPECT_EQ(describeRandom({}, manifest, random).at("x"),
             "random integers from 0 to 15");
@@ -255,14 +252,14 @@ TEST(OptionValues, RandomIsSaid) {
     random.ranges["x"] = std::move(ranges);
     return describeRandom({}, manifest, random).at("x");
   };
-  EXPECT_EQ(say({{{0, 3}, {1, 2}}, {1, 2}, {0, 1}}),
+  desc.globalShape = {2, 2};
+  EXPECT_EQ(say({{{0, 3}, {1, 2}}, 1}),
             "random integers from 0 to 3, 1 to 2 by column");
-  EXPECT_EQ(say({{{0, 3}, {1, 2}}, {2, 1}, {0, 1}}),
+  EXPECT_EQ(say({{{0, 3}, {1, 2}}, 0}),
             "random integers from 0 to 3, 1 to 2 by row");
-  EXPECT_EQ(say({{{0, 3}, {1, 2}}, {1, 2, 1}, {0, 1}}),
+  desc.globalShape = {2, 2, 2};
+  EXPECT_EQ(say({{{0, 3}, {1, 2}}, 1}),
             "random integers from 0 to 3, 1 to 2 by place along dimension 1");
-  EXPECT_EQ(say({{{0, 3}, {1, 2}}, {4}, {0, 1, 0, 1}}),
-            "random integers from 0 to 3, 1 to 2 by part");
 }
 
 TEST(OptionValues, Links) {
@@ -284,7 +281,7 @@ TEST(Outputs, AppearAllOrNone) {
   fs::path folder = fs::path(testing::TempDir()) / "outputs";
   RunResult result;
   for (const char *name : {"a", "b"})
-    result.outputs.push_back({name, makeInput(), {}});
+    result.outputs.push_back({name, makeInput(), {}, {}});
   result.trace = "{}";
   std::string trace = (folder / "sub/trace.json").string();
   auto write = [&] {
@@ -313,7 +310,7 @@ TEST(Outputs, AppearAllOrNone) {
   // More than a process may have open.
   result.outputs.clear();
   for (int i = 0; i < 1500; ++i)
-    result.outputs.push_back({std::to_string(i), makeInput(), {}});
+    result.outputs.push_back({std::to_string(i), makeInput(), {}, {}});
   EXPECT_EQ(errorOf([&] { writeOutputs(folder.string(), "", result); }), "");
 }
 

@@ -123,8 +123,8 @@ TEST(Safetensors, MalformedFilesGiveErrors) {
   has(open("1234567"), "it has only 7 bytes");
   has(open(raw<uint64_t>({100}) + "{}"), "a header of 100 bytes in a file of");
   has(open(raw<uint64_t>({UINT64_MAX}) + "{}"), "a header of");
-  has(open(safetensors("{\"x\":", "")), "its header: no JSON");
-  has(open(safetensors("[]", "")), "no JSON object");
+  has(open(safetensors("{\"x\":", "")), "its header: not JSON");
+  has(open(safetensors("[]", "")), "not a JSON object");
   has(entry(R"("dtype":"F32","shape":[2])"), "tensor 'x'");
   has(entry(R"("dtype":"F99","shape":[2],"data_offsets":[0,8])"),
       "element type F99");
@@ -222,6 +222,22 @@ TEST(Npy, ReadsWhatNumPyWrites) {
   EXPECT_EQ(valuesOf<int64_t>(scalar), std::vector<int64_t>{9});
   header = "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n";
   EXPECT_EQ(readNpy(fileWith("b.npy", npy(header, "\1\1"))).dtype, DIST_I1);
+}
+
+TEST(Files, BooleansAreZeroOrOne) {
+  std::string header =
+      "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n";
+  EXPECT_NE(errorOf([&] {
+              (void)readNpy(fileWith("two.npy", npy(header, "\1\2")));
+            }).find("two.npy: element 1 is 2, which is no i1"),
+            std::string::npos);
+  std::string entry =
+      R"({"m":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})";
+  EXPECT_NE(errorOf([&] {
+              Safetensors(
+                  fileWith("two.safetensors", safetensors(entry, "\xff\1")));
+            }).find("tensor 'm': element 0 is 255, which is no i1"),
+            std::string::npos);
 }
 
 TEST(Npy, BfloatsOfMlDtypes) {

@@ -1,7 +1,9 @@
 //===- CommandLine.cpp - What all tools ask of their options --------------===//
 
-#include "llvm/Support/CommandLine.h"
 #include "tools/common/CommandLine.h"
+#include "dist/Version.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -54,9 +56,15 @@ void mlir::dist::checkOptions(StringRef tool) {
     std::exit(1);
 }
 
+void mlir::dist::printVersion(llvm::raw_ostream &stream) {
+  stream << "dist " << ::dist::kVersion << ", with LLVM " LLVM_VERSION_STRING
+         << "\n";
+}
+
 void mlir::dist::parseArguments(int argc, char **argv, StringRef overview) {
   // LLVM replaces @NAME by the contents of the file NAME; not so here.
   llvm::vfs::InMemoryFileSystem noFiles;
+  cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(argc, argv, overview, /*Errs=*/nullptr, &noFiles);
 }
 

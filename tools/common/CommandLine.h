@@ -18,6 +18,9 @@ void removeUncheckedOutputs();
 /// one of the two would be dropped silently.
 void checkOptions(StringRef tool);
 
+/// "dist 1.2.3, with LLVM 22.1.8", for --version.
+void printVersion(llvm::raw_ostream &stream);
+
 /// Parses the options that are registered. No argument is a file of arguments:
 /// "@tp" is a name.
 void parseArguments(int argc, char **argv, StringRef overview);

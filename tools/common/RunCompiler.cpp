@@ -3,6 +3,7 @@
 #include "tools/common/RunCompiler.h"
 #include "dialects/dist/IR/Random.h"
 #include "dist/OutputFile.h"
+#include "lowering/bundle/ModuleManifest.h"
 #include "lowering/targets/Targets.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
@@ -134,11 +135,25 @@ host::Program mlir::dist::compileAndLoad(ModuleOp module,
   return host::loadBundle(bundle);
 }
 
+std::string RunCompiler::findWeights(ModuleOp module, StringRef file) {
+  std::string weights = weightsPath(module, file, common.weights);
+  return weights.empty() ? weights
+                         : std::filesystem::absolute(weights).string();
+}
+
+host::Program RunCompiler::describe(ModuleOp module, StringRef file) {
+  FailureOr<host::Manifest> manifest = describeProgram(module);
+  if (failed(manifest))
+    throw host::Error(file.str() + " could not be compiled");
+  host::Program program;
+  program.manifest = std::move(*manifest);
+  program.manifest.weights = findWeights(module, file);
+  return program;
+}
+
 host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
                                    int64_t ranks) {
-  std::string weightsFile = weightsPath(module, file, common.weights);
-  if (!weightsFile.empty())
-    weightsFile = std::filesystem::absolute(weightsFile).string();
+  std::string weightsFile = findWeights(module, file);
   host::noteInput(weightsFile);
   // Their path may be no UTF-8, as what stands in a manifest must be.
   module->removeAttr(kWeightsAttr);

@@ -33,11 +33,18 @@ struct RunCompiler {
   /// none do.
   std::string describeStreams();
 
+  /// What `module`, of which each rank has its part, takes and gives: enough to
+  /// check its inputs and weights before it is compiled. Throws host::Error.
+  ::dist::Program describe(ModuleOp module, StringRef file);
+
   /// Compiles into a temporary bundle and loads it; weights are found beside
   /// `file`. `ranks` has the program that this one is compared with, if it is.
   /// Throws host::Error.
   ::dist::Program compile(ModuleOp module, StringRef file,
                           Form form = Form::Fast, int64_t ranks = 0);
+
+  /// The file of the module's parameters, "" for none.
+  std::string findWeights(ModuleOp module, StringRef file);
 
   Stages &stages;
   Precision precision;

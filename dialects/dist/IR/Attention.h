@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral kQueryLoopAttr = "dist.query_loop";
 /// On the same product, of an attention that was decomposed before level 2: its
 /// window, as it was promised there.
 inline constexpr llvm::StringLiteral kKeyWindowAttr = "dist.key_window";
+/// On the same product, until level 3: the window that its mask would be if no
+/// score were larger than what masks add.
+inline constexpr llvm::StringLiteral kLikelyWindowAttr = "dist.likely_window";
 /// On the attention to a device's own block of keys in a ring, for reports: the
 /// note above, as it was carried out.
 inline constexpr llvm::StringLiteral kRingAttr = "dist.ring";

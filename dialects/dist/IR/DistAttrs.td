@@ -259,7 +259,8 @@ def Dist_PartAttr : Dist_Attr<"Part", "part"> {
     then only a block of the parameter of that name. The block starts at `offsets`
     and has the argument's type; the whole parameter has `shape`. Example: the q,
     k and v of grouped-query attention are blocks of different sizes, fused in one
-    weight. Each block is sharded separately.
+    weight. Each block is sharded separately. Likewise it stands on a result,
+    beside `dist.output`: results of one name are the blocks of one output.
 
     ```mlir
     // The k of q|k|v with 64, 16 and 16 rows.

@@ -219,6 +219,21 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
              << attr.getValue() << " of type " << type;
     return success();
   }
+  if (name == kTiedAttr) {
+    auto names = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be an array of strings, but is " << attr.getValue();
+    return success();
+  }
+  if (name == kUnsureAttr) {
+    if (!isa<StringAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "'" << name << "' of " << what << " must be a string, but is "
+             << attr.getValue();
+    return success();
+  }
   if (name == kUpdatedAttr || name == kBufferAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError()
@@ -306,7 +321,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return success();
   }
   if (name == kBackwardAttr || name == kRecomputedAttr ||
-      name == kPaddingAttr) {
+      name == kPaddingAttr || name == kFirstAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError() << "'" << name << "' must be a unit attribute, "
                                << "but is " << attr.getValue();
@@ -345,7 +360,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << "'" << name << "' must be a number, but is " << attr.getValue();
     return success();
   }
-  if (name == kKeyWindowAttr) {
+  if (name == kKeyWindowAttr || name == kLikelyWindowAttr) {
     auto window = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
     if (!window || window.size() != 2)
       return op->emitOpError() << "'" << name << "' must be array<i64: LEFT, "

@@ -29,6 +29,14 @@ inline constexpr llvm::StringLiteral kStateAttr = "dist.state";
 /// is stored and placed as a parameter, and not trained.
 inline constexpr llvm::StringLiteral kBufferAttr = "dist.buffer";
 
+/// On an argument with `dist.parameter`, an array of strings: other names that
+/// the model has for it, as tied parameters have.
+inline constexpr llvm::StringLiteral kTiedAttr = "dist.tied";
+
+/// On an argument with `dist.parameter`, a string: why it is perhaps not what
+/// the model has under this name. It is trained only if that is asked for.
+inline constexpr llvm::StringLiteral kUnsureAttr = "dist.unsure";
+
 /// On an argument with `dist.parameter`, a unit: its value may change from one
 /// call to the next, so nothing computed from it may be kept.
 inline constexpr llvm::StringLiteral kUpdatedAttr = "dist.updated";

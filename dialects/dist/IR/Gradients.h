@@ -15,6 +15,9 @@ namespace mlir::dist {
 inline constexpr llvm::StringLiteral kBackwardAttr = "dist.backward";
 /// On an op of backward: it recomputes a value of forward.
 inline constexpr llvm::StringLiteral kRecomputedAttr = "dist.recomputed";
+/// On a reduction to a maximum or minimum: the first of equal elements has the
+/// gradient; else all of them share it.
+inline constexpr llvm::StringLiteral kFirstAttr = "dist.first";
 
 /// Removes all optimization barriers in `op`. For passes after which no equal
 /// ops are merged.

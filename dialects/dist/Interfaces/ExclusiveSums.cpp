@@ -330,10 +330,37 @@ static bool leavesPending(Operation *op) {
   return constraint && constraint.getSharding().isPartial();
 }
 
+bool ExclusiveSums::expect(Value value, GetRule getRule,
+                           function_ref<ShardingAttr(Value)> getTarget,
+                           unsigned depth) {
+  if (get(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || !isComputing(op) || depth == 0)
+    return false;
+  if (auto gather = dyn_cast<tensor::GatherOp>(op)) {
+    ShardingAttr table = getTarget(gather.getSource());
+    if (!table || gather.getGatherDims().size() != 1)
+      return false;
+    DimShardingAttr cut = table.getDims()[gather.getGatherDims()[0]];
+    if (!cut.isReplicated())
+      visit(op, getRule(op), SmallVector<bool>(op->getNumOperands()), cut);
+    return get(value);
+  }
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (linalgOp ? linalgOp.getNumDpsInputs() != 1 : op->getNumOperands() != 1)
+    return false;
+  SmallVector<bool> flagged(op->getNumOperands());
+  flagged[0] = expect(op->getOperand(0), getRule, getTarget, depth - 1);
+  if (flagged[0])
+    visit(op, getRule(op), flagged);
+  return get(value);
+}
+
 bool ExclusiveSums::isBestLeftPending(
     Value value, GetRule getRule, function_ref<bool(Operation *)> counts,
     function_ref<ShardingAttr(Value)> getTarget) const {
-  constexpr unsigned kMostOps = 128;
+  constexpr unsigned kMostOps = 128, kMostBehindLookup = 4;
   if (!get(value))
     return false;
   ExclusiveSums ahead;
@@ -348,6 +375,9 @@ bool ExclusiveSums::isBestLeftPending(
     users.push_back(user);
   }
   llvm::SmallPtrSet<Operation *, 16> done;
+  // What would be completed if the value were.
+  llvm::SmallDenseSet<Value> completed{value};
+  int64_t completedBytes = getTensorBytes(value.getType());
   while (!users.empty()) {
     auto *earliest = llvm::min_element(
         users, [](auto *a, auto *b) { return a->isBeforeInBlock(b); });
@@ -359,7 +389,9 @@ bool ExclusiveSums::isBestLeftPending(
       return false;
     SmallVector<bool> flagged;
     for (Value operand : op->getOperands())
-      flagged.push_back(pending.contains(operand) || ahead.get(operand));
+      flagged.push_back(
+          pending.contains(operand) ||
+          ahead.expect(operand, getRule, getTarget, kMostBehindLookup));
     if (op->getNumResults() == 1 &&
         ahead.settles(op, flagged, getTarget(op->getResult(0))))
       continue;
@@ -371,6 +403,16 @@ bool ExclusiveSums::isBestLeftPending(
       isPassed = isLinear(op, flagged) || ahead.passes(op, rule, flagged);
       if (isPassed)
         ahead.visit(op, rule, flagged);
+      // Other sums that pass only together with this one.
+      SmallVector<bool> others(flagged);
+      for (auto [operand, isOther] : llvm::zip_equal(op->getOperands(), others))
+        isOther &= !pending.contains(operand);
+      if (isPassed && llvm::is_contained(others, true) &&
+          !isLinear(op, others) && !ahead.passes(op, rule, others))
+        for (auto [operand, isOther] :
+             llvm::zip_equal(op->getOperands(), others))
+          if (isOther && completed.insert(operand).second)
+            completedBytes += getTensorBytes(operand.getType());
     }
     for (Value operand : op->getOperands())
       if (auto found = pending.find(operand); found != pending.end())
@@ -389,5 +431,5 @@ bool ExclusiveSums::isBestLeftPending(
   int64_t bytes = 0;
   for (auto &[left, isNeeded] : pending)
     bytes += isNeeded ? getTensorBytes(left.getType()) : 0;
-  return bytes < getTensorBytes(value.getType());
+  return bytes < completedBytes;
 }

@@ -80,6 +80,11 @@ private:
   std::optional<SmallVector<unsigned, 2>>
   findSlotFactors(Operation *op, const ShardingRule &rule,
                   ArrayRef<bool> flagged) const;
+  /// Whether a value will be such a sum, although its op may not have been
+  /// visited yet: a lookup in a table that is to be sharded, and ops of one
+  /// operand behind it. Records it then.
+  bool expect(Value value, GetRule getRule,
+              function_ref<ShardingAttr(Value)> getTarget, unsigned depth);
 
   llvm::DenseMap<Value, ExclusiveSum> sums;
   /// The known sums while looking ahead.

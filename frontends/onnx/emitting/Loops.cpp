@@ -2,6 +2,7 @@
 
 #include "Emitter.h"
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -214,7 +215,7 @@ Value Emitter::loops(ArrayRef<Value> inputs, ArrayRef<AffineMap> inputMaps,
 }
 
 Value Emitter::reduce(Reduction kind, Value value, ArrayRef<int64_t> axes,
-                      bool keep, bool isUnsigned) {
+                      bool keep, bool isUnsigned, bool isFirst) {
   Shape shape = shapeOf(value), kept, left;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (!llvm::is_contained(axes, static_cast<int64_t>(dim))) {
@@ -231,7 +232,8 @@ Value Emitter::reduce(Reduction kind, Value value, ArrayRef<int64_t> axes,
     for (int64_t axis : axes)
       innerAxes.push_back(whole->groups[axis].front());
     return reshape(
-        reduce(kind, whole->value, innerAxes, /*keep=*/false, isUnsigned),
+        reduce(kind, whole->value, innerAxes, /*keep=*/false, isUnsigned,
+               isFirst),
         kept);
   }
   Type type = getElementTypeOrSelf(value);
@@ -274,6 +276,8 @@ Value Emitter::reduce(Reduction kind, Value value, ArrayRef<int64_t> axes,
               }
               return out;
             });
+  if (isFirst)
+    result.getDefiningOp()->setAttr(dist::kFirstAttr, builder.getUnitAttr());
   return reshape(result, kept);
 }
 

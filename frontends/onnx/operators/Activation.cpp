@@ -63,7 +63,7 @@ static LogicalResult leakyRelu(NodeContext &c) {
 }
 
 static LogicalResult prelu(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   std::optional<Shape> shape = broadcastShapes(c.in(0).shape, c.in(1).shape);
   if (shape != c.in(0).shape)

@@ -156,8 +156,6 @@ static LogicalResult attention(NodeContext &c) {
   for (size_t i : {1, 2})
     if (c.in(i).type != type || c.in(i).rank() != c.in(0).rank())
       return c.invalid("queries, keys and values of different types or ranks");
-  if (!isFloat(type))
-    return c.invalid("operands of type " + nameOf(type));
   FailureOr<Value> query = splitHeads(c, 0, c.intAttr("q_num_heads", 0));
   FailureOr<Value> key = splitHeads(c, 1, c.intAttr("kv_num_heads", 0));
   FailureOr<Value> value = splitHeads(c, 2, c.intAttr("kv_num_heads", 0));

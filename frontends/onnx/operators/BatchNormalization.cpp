@@ -129,8 +129,6 @@ static LogicalResult batchNormTraining(NodeContext &c, double epsilon) {
 
 LogicalResult mlir::dist::frontend::batchNorm(NodeContext &c) {
   Shape shape = c.in(0).shape;
-  if (failed(checkFloat(c)))
-    return failure();
   if (shape.size() < 2)
     return c.invalid("shape " + toString(shape) + " has no channels");
   if (failed(checkChannels(c, 1, 4, shape[1])))

@@ -16,6 +16,10 @@ struct Definition {
   /// "name:kind=default;…"; kinds are i, f, s, their lists I, F, S, t for a
   /// tensor and o for what else there is.
   llvm::StringLiteral attributes;
+  /// "T:f i64;T;I:i64": the types of each input or output, after the variable
+  /// that stands for one type of them. f, i and u are all sizes of a kind, and
+  /// * stands before elements of sequences. The last may be there often.
+  llvm::StringLiteral inputTypes, outputTypes;
 };
 
 /// Something that a node may say without a difference to the numbers.
@@ -24,6 +28,15 @@ struct Harmless {
   /// An attribute, or an input by its number.
   llvm::StringLiteral what;
   llvm::StringLiteral reason;
+};
+
+/// A type that exporters write where ONNX does not have it.
+struct TakenType {
+  llvm::StringLiteral op;
+  size_t input;
+  DType type;
+  /// What it is taken as.
+  llvm::StringLiteral meaning;
 };
 
 /// Definitions that their converters do not follow yet.
@@ -60,6 +73,10 @@ static constexpr Harmless kHarmless[] = {
     {"Resize", "1", "the region: only tf_crop_and_resize reads it"},
     {"Resize", "extrapolation_value", "only tf_crop_and_resize reads it"},
     {"TopK", "sorted", "results in order are right without it, too"},
+};
+
+static constexpr TakenType kTakenTypes[] = {
+    {"CumSum", 0, DType::Bool, "summed as int64, as PyTorch does"},
 };
 
 static constexpr NotFollowed kNotFollowed[] = {
@@ -203,6 +220,169 @@ std::vector<std::string> mlir::dist::frontend::checkDefinition(const Node &node,
       problems.push_back("output " + std::to_string(i) + " '" +
                          node.outputs[i] + "', but " + of + " has at most " +
                          std::to_string(definition->mostOutputs));
+  return problems;
+}
+
+/// The name of a type in the definitions.
+static StringRef shortName(DType type) {
+  switch (type) {
+  case DType::F16:
+    return "f16";
+  case DType::F32:
+    return "f32";
+  case DType::F64:
+    return "f64";
+  case DType::BF16:
+    return "bf16";
+  case DType::I8:
+    return "i8";
+  case DType::I16:
+    return "i16";
+  case DType::I32:
+    return "i32";
+  case DType::I64:
+    return "i64";
+  case DType::U8:
+    return "u8";
+  case DType::U16:
+    return "u16";
+  case DType::U32:
+    return "u32";
+  case DType::U64:
+    return "u64";
+  case DType::Bool:
+    return "bool";
+  case DType::String:
+    return "string";
+  case DType::Undefined:
+    break;
+  }
+  return "";
+}
+
+/// Whether `types` ("f bf16 *i64") has the type, of elements of a sequence or
+/// of a tensor.
+static bool hasType(StringRef types, DType type, bool isSequence) {
+  StringRef name = shortName(type);
+  for (StringRef word : llvm::split(types, ' ')) {
+    if (word.consume_front("*") != isSequence)
+      continue;
+    if (word == name || (word.size() == 1 && name.starts_with(word)))
+      return true;
+  }
+  return false;
+}
+
+/// Whether the operator takes the type: as defined, or as exporters of
+/// bfloat16 write it, which most operators were given late.
+static bool takesType(StringRef types, DType type, bool isSequence) {
+  return hasType(types, type, isSequence) ||
+         (type == DType::BF16 && hasType(types, DType::F32, isSequence));
+}
+
+/// The variable and the types of the input or output of that number.
+static std::pair<StringRef, StringRef> describedType(StringRef described,
+                                                     size_t number) {
+  SmallVector<StringRef> all;
+  described.split(all, ';');
+  StringRef own = all[std::min(number, all.size() - 1)];
+  for (StringRef other : all)
+    if (!own.contains(':') && other.split(':').first == own)
+      return other.split(':');
+  return own.split(':');
+}
+
+static std::string listTypes(StringRef types, bool isSequence) {
+  std::string text;
+  for (DType type : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8,
+                     DType::I16, DType::I32, DType::I64, DType::U8, DType::U16,
+                     DType::U32, DType::U64, DType::Bool, DType::String})
+    if (hasType(types, type, isSequence))
+      text += (text.empty() ? "" : ", ") + nameOf(type);
+  return text;
+}
+
+/// What else would do for a type that the operator does not take.
+static std::string remedyFor(const Definition &definition, size_t input,
+                             DType type) {
+  std::string remedy = "; cast it before";
+  for (const Definition *later = &definition + 1;
+       later != std::end(kDefinitions) && later->op == definition.op; ++later)
+    if (hasType(describedType(later->inputTypes, input).second, type, false))
+      return remedy +
+             ", or export with opset_version=" + std::to_string(later->since);
+  return remedy;
+}
+
+namespace {
+/// A type, of a tensor or of a sequence's elements.
+struct OwnType {
+  OwnType(const Tensor &tensor)
+      : type(tensor.isSequence && !tensor.elements.empty()
+                 ? tensor.elements.front().type
+                 : tensor.type),
+        isSequence(tensor.isSequence) {}
+  /// None that a program can hold, which the converters say, or no element that
+  /// would have one.
+  bool isOpaque() const { return sizeOf(type) == 0; }
+  DType type;
+  bool isSequence;
+};
+} // namespace
+
+std::vector<std::string> mlir::dist::frontend::checkTypes(
+    const Node &node, int64_t opset, ArrayRef<Tensor *> inputs,
+    ArrayRef<Tensor> results, std::vector<std::string> &taken) {
+  const Definition *definition = findDefinition(node.op, opset);
+  std::string of = node.op + " of opset " + std::to_string(opset);
+  std::vector<std::string> problems;
+  // The first input of each variable, and its type.
+  llvm::StringMap<std::pair<size_t, DType>> bound;
+  for (size_t i = 0; i < std::min(inputs.size(), countInputs(node)); ++i) {
+    if (!inputs[i])
+      continue;
+    OwnType own(*inputs[i]);
+    if (own.isOpaque())
+      continue;
+    auto [variable, types] = describedType(definition->inputTypes, i);
+    auto known = llvm::find_if(kTakenTypes, [&](const TakenType &entry) {
+      return entry.op == node.op && entry.input == i && entry.type == own.type;
+    });
+    if (known != std::end(kTakenTypes)) {
+      taken.push_back(of + " has no input of type " + nameOf(own.type) + ": " +
+                      known->meaning.str());
+      continue;
+    }
+    std::string what =
+        "input " + std::to_string(i) + " of type " + nameOf(own.type);
+    auto [first, isFirst] = bound.try_emplace(variable, i, own.type);
+    // Of one variable it has been said.
+    if (!isFirst && !variable.empty() && first->second.second == own.type)
+      continue;
+    if (!takesType(types, own.type, own.isSequence)) {
+      problems.push_back(what + ", which " + of + " does not have (but " +
+                         listTypes(types, own.isSequence) + ")" +
+                         remedyFor(*definition, i, own.type));
+      continue;
+    }
+    if (!hasType(types, own.type, own.isSequence))
+      taken.push_back(of + " has no input of type " + nameOf(own.type) +
+                      ": taken as float is, and rounded");
+    if (!isFirst && !variable.empty())
+      problems.push_back(what + " beside input " +
+                         std::to_string(first->second.first) + " of type " +
+                         nameOf(first->second.second) + ", but " + of +
+                         " has them of one type; cast one");
+  }
+  for (auto [i, result] : llvm::enumerate(results)) {
+    OwnType own(result);
+    auto [variable, types] = describedType(definition->outputTypes, i);
+    if (!own.isOpaque() && !takesType(types, own.type, own.isSequence))
+      problems.push_back("output " + std::to_string(i) + " of type " +
+                         nameOf(own.type) + ", which " + of +
+                         " does not have (but " +
+                         listTypes(types, own.isSequence) + ")");
+  }
   return problems;
 }
 

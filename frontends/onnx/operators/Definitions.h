@@ -21,6 +21,14 @@ inline constexpr int64_t kFirstOpset = 13, kLastOpset = 28;
 /// does not follow. A line each; none where all is well.
 std::vector<std::string> checkDefinition(const Node &node, int64_t opset);
 
+/// All types of inputs, and of results so far, that the operator does not have
+/// in this opset; a line each. Those that exporters write all the same are
+/// added to `taken`, with what they are taken as.
+std::vector<std::string> checkTypes(const Node &node, int64_t opset,
+                                    ArrayRef<Tensor *> inputs,
+                                    ArrayRef<Tensor> results,
+                                    std::vector<std::string> &taken);
+
 /// All that a node says and its conversion has not looked at: attributes that
 /// are not at their default, and inputs.
 std::vector<std::string> findIgnored(const NodeContext &context);

@@ -28,14 +28,6 @@ LogicalResult mlir::dist::frontend::emitElementwise(NodeContext &c,
   return success();
 }
 
-LogicalResult mlir::dist::frontend::sameTypes(NodeContext &c, size_t from) {
-  for (size_t i = from; i < c.numInputs(); ++i)
-    if (c.in(i).type != c.in(from).type)
-      return c.invalid("operands of types " + nameOf(c.in(from).type) +
-                       " and " + nameOf(c.in(i).type));
-  return success();
-}
-
 LogicalResult mlir::dist::frontend::takesInputs(NodeContext &c, size_t inputs) {
   for (size_t i = 0; i < inputs; ++i)
     if (!c.has(i) || c.in(i).isSequence)
@@ -50,11 +42,10 @@ LogicalResult mlir::dist::frontend::emitFloat(
     NodeContext &c, llvm::function_ref<Value(Scalar &, Value)> body) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (!isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type) +
-                     " where floating point is needed");
-  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
-    return body(s, in[0]);
+  // Functions of 16 bits are those of f32, rounded once, as in PyTorch.
+  DType type = c.in(0).type, inner = sizeOf(type) == 2 ? DType::F32 : type;
+  return emitElementwise(c, type, [&](Scalar &s, ArrayRef<Value> in) {
+    return s.cast(body(s, s.cast(in[0], type, inner)), inner, type);
   });
 }
 
@@ -70,7 +61,7 @@ static Value divisor(NodeContext &c, Scalar &s, Value value) {
 }
 
 template <Binary kind> static LogicalResult binary(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
   return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
@@ -89,7 +80,7 @@ template <Binary kind> static LogicalResult binary(NodeContext &c) {
 }
 
 static LogicalResult mod(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   bool likeC = c.boolAttr("fmod", false);
   bool plain = isUnsigned(c.in(0).type);
@@ -109,28 +100,33 @@ static LogicalResult power(NodeContext &c) {
   if (c.in(1).known && c.in(1).known->isSplat() &&
       !isOpen(c.in(1).known->getInt(0)))
     known = c.in(1).known->getFloat(0);
+  bool isUsual = known == 1.0 || known == 2.0 || known == 3.0;
   if (sizeOf(base) == 0 || sizeOf(exponent) == 0)
     return c.unsupported("Pow of type " + nameOf(base));
+  DType inner = base;
+  if (isFloat(base) && sizeOf(base) == 2)
+    inner = DType::F32;
+  else if (!isFloat(base) && isFloat(exponent) && !isUsual)
+    inner = DType::F64;
   return emitElementwise(c, base, [&](Scalar &s, ArrayRef<Value> in) {
-    // The exponents that models use, as PyTorch computes them.
-    if (known == 1.0)
-      return in[0];
-    if (known == 2.0)
-      return s.mul(in[0], in[0]);
-    if (known == 3.0)
-      return s.mul(s.mul(in[0], in[0]), in[0]);
-    if (known == 0.5 && isFloat(base))
-      return s.apply(Function::Sqrt, in[0]);
-    if (known == -1.0 && isFloat(base))
-      return s.div(s.constant(in[0].getType(), 1), in[0]);
-    if (!isFloat(base) && isFloat(exponent)) {
-      Value power = s.pow(s.cast(in[0], base, DType::F64),
-                          s.cast(in[1], exponent, DType::F64));
-      return s.cast(power, DType::F64, base);
-    }
-    if (!isFloat(base))
-      return s.pow(in[0], in[1], isUnsigned(base), isUnsigned(exponent));
-    return s.pow(in[0], s.cast(in[1], exponent, base));
+    Value x = s.cast(in[0], base, inner);
+    auto raise = [&]() -> Value {
+      // The exponents that models use, as PyTorch computes them.
+      if (known == 1.0)
+        return x;
+      if (known == 2.0)
+        return s.mul(x, x);
+      if (known == 3.0)
+        return s.mul(s.mul(x, x), x);
+      if (known == 0.5 && isFloat(base))
+        return s.apply(Function::Sqrt, x);
+      if (known == -1.0 && isFloat(base))
+        return s.div(s.constant(x.getType(), 1), x);
+      if (!isFloat(inner))
+        return s.pow(x, in[1], isUnsigned(base), isUnsigned(exponent));
+      return s.pow(x, s.cast(in[1], exponent, inner));
+    };
+    return s.cast(raise(), inner, base);
   });
 }
 
@@ -139,7 +135,7 @@ enum class Variadic { Sum, Mean, Max, Min };
 template <Variadic kind> static LogicalResult variadic(NodeContext &c) {
   if (c.numInputs() == 0)
     return c.invalid("no inputs");
-  if (failed(takesInputs(c, c.numInputs())) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, c.numInputs())))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
   double inputs = c.numInputs();
@@ -219,7 +215,7 @@ static LogicalResult clip(NodeContext &c) {
 //===----------------------------------------------------------------------===//
 
 template <Compare predicate> static LogicalResult compare(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
   return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
@@ -229,13 +225,10 @@ template <Compare predicate> static LogicalResult compare(NodeContext &c) {
 
 enum class Logic { And, Or, Xor };
 
-template <Logic kind, bool bitwise> static LogicalResult logic(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+template <Logic kind> static LogicalResult logic(NodeContext &c) {
+  if (failed(takesInputs(c, 2)))
     return failure();
-  DType type = c.in(0).type;
-  if (bitwise ? !isInteger(type) : type != DType::Bool)
-    return c.invalid("operands of type " + nameOf(type));
-  return emitElementwise(c, type, [](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
     return kind == Logic::And  ? s.bitAnd(in[0], in[1])
            : kind == Logic::Or ? s.bitOr(in[0], in[1])
                                : s.bitXor(in[0], in[1]);
@@ -245,15 +238,13 @@ template <Logic kind, bool bitwise> static LogicalResult logic(NodeContext &c) {
 static LogicalResult logicalNot(NodeContext &c) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type));
   return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
     return s.bitNot(in[0]);
   });
 }
 
 static LogicalResult bitShift(NodeContext &c) {
-  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   StringRef direction = c.stringAttr("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
@@ -278,10 +269,8 @@ static LogicalResult bitShift(NodeContext &c) {
 }
 
 static LogicalResult where(NodeContext &c) {
-  if (failed(takesInputs(c, 3)) || failed(sameTypes(c, 1)))
+  if (failed(takesInputs(c, 3)))
     return failure();
-  if (c.in(0).type != DType::Bool)
-    return c.invalid("the condition is of type " + nameOf(c.in(0).type));
   return emitElementwise(c, c.in(1).type, [](Scalar &s, ArrayRef<Value> in) {
     return s.select(in[0], in[1], in[2]);
   });
@@ -290,8 +279,6 @@ static LogicalResult where(NodeContext &c) {
 static LogicalResult isNaN(NodeContext &c) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (!isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type));
   return emitElementwise(c, DType::Bool, [](Scalar &s, ArrayRef<Value> in) {
     return s.isNaN(in[0]);
   });
@@ -300,8 +287,6 @@ static LogicalResult isNaN(NodeContext &c) {
 static LogicalResult isInf(NodeContext &c) {
   if (failed(takesInputs(c, 1)))
     return failure();
-  if (!isFloat(c.in(0).type))
-    return c.invalid("operand of type " + nameOf(c.in(0).type));
   bool negative = c.boolAttr("detect_negative", true);
   bool positive = c.boolAttr("detect_positive", true);
   return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
@@ -377,13 +362,13 @@ void mlir::dist::frontend::addElementwiseConverters(ConverterTable &table) {
   table.add("LessOrEqual", 2, compare<Compare::LE>);
   table.add("Greater", 2, compare<Compare::GT>);
   table.add("GreaterOrEqual", 2, compare<Compare::GE>);
-  table.add("And", 2, logic<Logic::And, false>);
-  table.add("Or", 2, logic<Logic::Or, false>);
-  table.add("Xor", 2, logic<Logic::Xor, false>);
+  table.add("And", 2, logic<Logic::And>);
+  table.add("Or", 2, logic<Logic::Or>);
+  table.add("Xor", 2, logic<Logic::Xor>);
   table.add("Not", 1, logicalNot);
-  table.add("BitwiseAnd", 2, logic<Logic::And, true>);
-  table.add("BitwiseOr", 2, logic<Logic::Or, true>);
-  table.add("BitwiseXor", 2, logic<Logic::Xor, true>);
+  table.add("BitwiseAnd", 2, logic<Logic::And>);
+  table.add("BitwiseOr", 2, logic<Logic::Or>);
+  table.add("BitwiseXor", 2, logic<Logic::Xor>);
   table.add("BitwiseNot", 1, logicalNot);
   table.add("BitShift", 2, bitShift);
   table.add("Where", 3, where);

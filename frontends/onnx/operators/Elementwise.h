@@ -13,8 +13,6 @@ namespace mlir::dist::frontend {
 
 /// All `inputs` are there, are tensors, and there are no more.
 LogicalResult takesInputs(NodeContext &c, size_t inputs);
-/// The inputs from number `from` on agree in type.
-LogicalResult sameTypes(NodeContext &c, size_t from = 0);
 /// One elementwise op over all inputs, broadcast; its result becomes result 0.
 LogicalResult emitElementwise(NodeContext &c, DType result, Emitter::Body body);
 /// The same of one input: floating point in, the same out.

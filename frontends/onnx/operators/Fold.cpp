@@ -406,7 +406,7 @@ static bool foldCumSum(NodeContext &c) {
       c.axis(static_cast<int64_t>(*c.number(1)), in.rank());
   if (failed(axis))
     return false;
-  HostTensor out(in.type, in.shape);
+  HostTensor out(in.type == DType::Bool ? DType::I64 : in.type, in.shape);
   int64_t stride = stridesOf(in.shape)[*axis], size = in.shape[*axis];
   for (int64_t i = 0; i < out.size(); ++i) {
     bool first = i / stride % size == 0;

@@ -7,16 +7,6 @@
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
-static bool isIndexType(DType type) {
-  return type == DType::I64 || type == DType::I32;
-}
-
-static LogicalResult checkIndexType(NodeContext &c, size_t i) {
-  if (isIndexType(c.in(i).type))
-    return success();
-  return c.invalid("indices of type " + nameOf(c.in(i).type));
-}
-
 /// Known indices counted from the front, or an error where out of range.
 static std::optional<SmallVector<int64_t>>
 knownPositions(NodeContext &c, size_t i, int64_t size) {
@@ -42,7 +32,7 @@ knownPositions(NodeContext &c, size_t i, int64_t size) {
 static LogicalResult gather(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());
-  if (failed(axis) || failed(checkIndexType(c, 1)))
+  if (failed(axis))
     return failure();
   int64_t size = data.shape[*axis];
   Shape result(ArrayRef<int64_t>(data.shape).take_front(*axis));
@@ -173,8 +163,6 @@ static bool gatherRuns(NodeContext &c, ArrayRef<SmallVector<int64_t>> parts,
 static LogicalResult gatherND(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1);
   int64_t batch = c.intAttr("batch_dims", 0);
-  if (failed(checkIndexType(c, 1)))
-    return failure();
   if (where.rank() >= 1 && isOpen(where.shape.back()))
     return c.open("GatherND of an open number of components",
                   where.shape.back());
@@ -243,7 +231,7 @@ static LogicalResult checkWithin(NodeContext &c, ArrayRef<int64_t> part,
 static LogicalResult gatherElements(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());
-  if (failed(axis) || failed(checkIndexType(c, 1)))
+  if (failed(axis))
     return failure();
   if (failed(checkWithin(c, where.shape, data.shape, *axis)))
     return failure();
@@ -360,7 +348,7 @@ static LogicalResult scatterElements(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1), &updates = c.in(2);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());
   StringRef kind = c.stringAttr("reduction", "none");
-  if (failed(axis) || failed(checkIndexType(c, 1)))
+  if (failed(axis))
     return failure();
   if (!isKnownReduction(kind))
     return c.unsupported("ScatterElements with reduction '" + kind + "'");
@@ -430,8 +418,6 @@ static LogicalResult scatterElements(NodeContext &c) {
 static LogicalResult scatterND(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1), &updates = c.in(2);
   StringRef kind = c.stringAttr("reduction", "none");
-  if (failed(checkIndexType(c, 1)))
-    return failure();
   if (!isKnownReduction(kind))
     return c.unsupported("ScatterND with reduction '" + kind + "'");
   if (where.rank() >= 1 && isOpen(where.shape.back()))

@@ -42,12 +42,6 @@ static Value checkLabels(NodeContext &c, int64_t classes,
 /// times the label's weight.
 template <bool takesLogits> static LogicalResult crossEntropy(NodeContext &c) {
   const Tensor &scores = c.in(0), &labels = c.in(1);
-  if (!isFloat(scores.type))
-    return c.invalid("scores of type " + nameOf(scores.type));
-  if (labels.type != DType::I64 && labels.type != DType::I32)
-    return c.invalid("labels of type " + nameOf(labels.type) +
-                     ": ONNX has numbers of classes here; a loss by "
-                     "probabilities is written as -(p * log_softmax(x)).sum()");
   int64_t rank = scores.rank();
   if (rank < 2)
     return c.invalid("scores of shape " + toString(scores.shape));

@@ -60,14 +60,10 @@ FailureOr<Value> mlir::dist::frontend::emitMatMul(NodeContext &c, Value a,
 }
 
 static LogicalResult matMul(NodeContext &c) {
-  const Tensor &a = c.in(0), &b = c.in(1);
-  if (a.type != b.type || a.type == DType::Bool)
-    return c.invalid("operands of types " + nameOf(a.type) + " and " +
-                     nameOf(b.type));
   FailureOr<Value> product = emitMatMul(c, c.value(0), c.value(1));
   if (failed(product))
     return failure();
-  c.set(0, *product, a.type);
+  c.set(0, *product, c.in(0).type);
   return success();
 }
 
@@ -232,14 +228,9 @@ static LogicalResult einsum(NodeContext &c) {
   if (failed(parseEquation(c, equation, inputs, output)))
     return failure();
   DType type = c.in(0).type;
-  if (type == DType::Bool)
-    return c.invalid("operands of type bool");
   std::map<int64_t, int64_t> sizes;
   std::vector<Term> terms;
   for (auto [i, labels] : llvm::enumerate(inputs)) {
-    if (c.in(i).type != type)
-      return c.invalid("operands of types " + nameOf(type) + " and " +
-                       nameOf(c.in(i).type));
     for (auto [label, dim] : llvm::zip(labels, c.in(i).shape)) {
       int64_t &size = sizes.try_emplace(label, 1).first->second;
       bool repeats =

@@ -23,13 +23,6 @@ DType mlir::dist::frontend::statisticsType(DType type) {
   return isFloat(type) && sizeOf(type) == 2 ? DType::F32 : type;
 }
 
-LogicalResult mlir::dist::frontend::checkFloat(NodeContext &c) {
-  if (isFloat(c.in(0).type))
-    return success();
-  return c.invalid("operand of type " + nameOf(c.in(0).type) +
-                   " where floating point is needed");
-}
-
 //===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
@@ -75,7 +68,7 @@ Value mlir::dist::frontend::emitSoftmax(Emitter &e, Value value, int64_t axis,
 
 template <bool logarithm> static LogicalResult softmax(NodeContext &c) {
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", -1), c.in(0).rank());
-  if (failed(checkFloat(c)) || failed(axis))
+  if (failed(axis))
     return failure();
   DType type = c.in(0).type, inner = statisticsType(type);
   Value value = c.emitter.cast(c.value(0), type, inner);
@@ -145,8 +138,7 @@ static LogicalResult checkScale(NodeContext &c, size_t i,
 template <bool centers> static LogicalResult layerNorm(NodeContext &c) {
   const Tensor &input = c.in(0);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", -1), input.rank());
-  if (failed(checkFloat(c)) || failed(axis) ||
-      failed(checkScale(c, 1, input.shape)) ||
+  if (failed(axis) || failed(checkScale(c, 1, input.shape)) ||
       (c.has(2) && failed(checkScale(c, 2, input.shape))))
     return failure();
   double epsilon = epsilonOf(c);
@@ -219,8 +211,6 @@ Value mlir::dist::frontend::applyNorm(Emitter &e, const Statistics &statistics,
 
 static LogicalResult instanceNorm(NodeContext &c) {
   Shape shape = c.in(0).shape;
-  if (failed(checkFloat(c)))
-    return failure();
   if (shape.size() < 3)
     return c.invalid("shape " + toString(shape) + " has no space");
   if (failed(checkChannels(c, 1, 2, shape[1])))
@@ -244,8 +234,6 @@ static LogicalResult instanceNorm(NodeContext &c) {
 static LogicalResult groupNorm(NodeContext &c) {
   Shape shape = c.in(0).shape;
   int64_t groups = c.intAttr("num_groups", 0);
-  if (failed(checkFloat(c)))
-    return failure();
   if (shape.size() >= 3 && isOpen(shape[1]))
     return c.open("GroupNormalization of an open number of channels", shape[1]);
   if (shape.size() < 3 || groups <= 0 || shape[1] % groups != 0)
@@ -279,7 +267,7 @@ static LogicalResult groupNorm(NodeContext &c) {
 /// x / norm(x), 0 where the norm is 0.
 static LogicalResult lpNorm(NodeContext &c) {
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", -1), c.in(0).rank());
-  if (failed(checkFloat(c)) || failed(axis))
+  if (failed(axis))
     return failure();
   int64_t p = c.intAttr("p", 2);
   if (p != 1 && p != 2)
@@ -310,7 +298,7 @@ static LogicalResult meanVarianceNorm(NodeContext &c) {
   if (std::optional<SmallVector<int64_t>> given = c.intsAttr("axes"))
     list = *given;
   FailureOr<SmallVector<int64_t>> axes = c.axes(list, c.in(0).rank());
-  if (failed(checkFloat(c)) || failed(axes))
+  if (failed(axes))
     return failure();
   DType type = c.in(0).type;
   Emitter &e = c.emitter;
@@ -336,8 +324,6 @@ static LogicalResult meanVarianceNorm(NodeContext &c) {
 static LogicalResult localResponseNorm(NodeContext &c) {
   Shape shape = c.in(0).shape;
   int64_t size = c.intAttr("size", 0), rank = shape.size();
-  if (failed(checkFloat(c)))
-    return failure();
   if (rank < 2 || size < 1 || size > (1 << 20))
     return c.invalid("size " + Twine(size) + " in shape " + toString(shape));
   double alpha = c.floatAttr("alpha", 1e-4), beta = c.floatAttr("beta", 0.75);

@@ -32,9 +32,6 @@ DType statisticsType(DType type);
 /// The attribute, or an error if it is not finite.
 double epsilonOf(NodeContext &c);
 
-/// Whether input 0 is of floating point.
-LogicalResult checkFloat(NodeContext &c);
-
 /// Whether the inputs `first` to `last` are vectors of `channels` numbers.
 LogicalResult checkChannels(NodeContext &c, size_t first, size_t last,
                             int64_t channels);

@@ -261,7 +261,8 @@ template <bool max> static LogicalResult globalPool(NodeContext &c) {
     count = c.sizes().mul(count, shape[i]);
   }
   Value result = e.reduce(max ? Reduction::Max : Reduction::Sum, c.value(0),
-                          axes, /*keep=*/true);
+                          axes, /*keep=*/true, /*isUnsigned=*/false,
+                          /*isFirst=*/max);
   Type element = e.typeOf(type);
   if (!max)
     result = e.map(result, e.shapeOf(result), element,

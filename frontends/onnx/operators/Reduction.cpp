@@ -24,6 +24,21 @@ static FailureOr<SmallVector<int64_t>> reducedAxes(NodeContext &c) {
   return c.axes(*list, rank);
 }
 
+/// Whether a ReduceMax or ReduceMin is PyTorch's max or min along a dimension,
+/// which finds the place as well; amax and amin do not.
+static bool findsPlace(NodeContext &c, ArrayRef<int64_t> axes) {
+  if (axes.size() != 1 || !isFloat(c.in(0).type))
+    return false;
+  if (auto origin = c.node.metadata.find("pkg.torch.onnx.fx_node");
+      origin != c.node.metadata.end())
+    return StringRef(origin->second).contains("aten.max.dim") ||
+           StringRef(origin->second).contains("aten.min.dim");
+  int64_t rank = c.in(0).rank();
+  return llvm::any_of(c.node.placeAxes, [&](int64_t axis) {
+    return (axis < 0 ? axis + rank : axis) == axes.front();
+  });
+}
+
 enum class Reduce {
   Sum,
   Mean,
@@ -80,10 +95,12 @@ template <Reduce kind> static LogicalResult reduceOp(NodeContext &c) {
     value = e.reduce(Reduction::Prod, value, *axes, keep);
     break;
   case Reduce::Max:
-    value = e.reduce(Reduction::Max, value, *axes, keep, plain);
+    value = e.reduce(Reduction::Max, value, *axes, keep, plain,
+                     findsPlace(c, *axes));
     break;
   case Reduce::Min:
-    value = e.reduce(Reduction::Min, value, *axes, keep, plain);
+    value = e.reduce(Reduction::Min, value, *axes, keep, plain,
+                     findsPlace(c, *axes));
     break;
   case Reduce::L1:
     if (!plain)
@@ -276,10 +293,11 @@ static LogicalResult cumSum(NodeContext &c) {
     return failure();
   Scan scan{*axis, c.boolAttr("exclusive", false),
             c.boolAttr("reverse", false)};
-  DType type = c.in(0).type;
+  // Exporters write it of booleans, which PyTorch counts.
+  DType type = c.in(0).type == DType::Bool ? DType::I64 : c.in(0).type;
   Emitter &e = c.emitter;
   DType inner = sizeOf(type) == 2 && isFloat(type) ? DType::F32 : type;
-  Value value = e.cast(c.value(0), type, inner);
+  Value value = e.cast(c.value(0), c.in(0).type, inner);
   Value result = scanBlocks(e, value, c.in(0).shape, scan);
   c.set(0, e.cast(result, inner, type), type);
   return success();

@@ -159,8 +159,9 @@ static LogicalResult split(NodeContext &c) {
   if (valid && total != dim && isOpen(dim))
     return c.disagree("are not the whole and the sum of its parts", dim, total);
   if (!valid || total != dim)
-    return c.invalid("a dimension of " + Twine(dim) + " does not split into " +
-                     toString(*lengths) + " for " + Twine(parts) + " outputs");
+    return c.invalid("a dimension of " + c.sizes().toString(dim) +
+                     " does not split into " + toString(*lengths) + " for " +
+                     Twine(parts) + " outputs");
   int64_t at = 0;
   for (auto [i, length] : llvm::enumerate(*lengths)) {
     Shape sizes = c.in(0).shape;
@@ -223,6 +224,12 @@ static LogicalResult pad(NodeContext &c) {
     int64_t axis = *c.axis(list[i], rank);
     low[axis] = (*pads)[i];
     high[axis] = (*pads)[list.size() + i];
+    // Those of open dimensions, too.
+    constexpr int64_t kMostPadding = 1 << 30;
+    for (int64_t amount : {low[axis], high[axis]})
+      if (amount < -kMostPadding || amount > kMostPadding)
+        return c.invalid("amounts " + toString(*pads) + " for shape " +
+                         c.sizes().toString(c.in(0).shape));
     if (isOpen(result[axis])) {
       int64_t left =
           c.sizes().add(result[axis], std::min<int64_t>(low[axis], 0) +
@@ -234,10 +241,9 @@ static LogicalResult pad(NodeContext &c) {
       result[axis] = c.sizes().add(result[axis], low[axis] + high[axis]);
       continue;
     }
-    if (std::abs(low[axis]) > (1 << 30) || std::abs(high[axis]) > (1 << 30) ||
-        result[axis] + std::min<int64_t>(low[axis], 0) +
-                std::min<int64_t>(high[axis], 0) <
-            0)
+    if (result[axis] + std::min<int64_t>(low[axis], 0) +
+            std::min<int64_t>(high[axis], 0) <
+        0)
       return c.invalid("amounts " + toString(*pads) + " for shape " +
                        toString(c.in(0).shape));
     result[axis] += low[axis] + high[axis];

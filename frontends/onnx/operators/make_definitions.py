@@ -32,19 +32,47 @@ def default(attribute):
     return f"={value}"
 
 
+# Elements that a program can hold. A letter stands for its three or four sizes.
+FAMILIES = {
+    "f": {"float16": "f16", "float": "f32", "double": "f64"},
+    "i": {f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
+    "u": {f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
+    "bf16": {"bfloat16": "bf16"},
+    "bool": {"bool": "bool"},
+    "string": {"string": "string"},
+}
+
+
+def types(parameters):
+    """The types of inputs or outputs: "T:f i32;T;I:i64". A * stands before elements of sequences."""
+    seen, described = set(), []
+    for parameter in parameters:
+        variable = parameter.type_str if "(" not in parameter.type_str else ""
+        words = []
+        for prefix, form in (("", "tensor(%s)"), ("*", "seq(tensor(%s))")):
+            for family, members in FAMILIES.items():
+                taken = [short for full, short in members.items() if form % full in parameter.types]
+                words += [prefix + word for word in ([family] if len(taken) == len(members) else taken)]
+        described.append(variable if variable in seen else f"{variable}:{' '.join(words)}")
+        seen.add(variable or None)
+    return ";".join(described)
+
+
 def describe(schema):
     most = [2147483647 if n > 1000 else n for n in (schema.max_input, schema.max_output)]
     attributes = ";".join(
         f"{name}:{KINDS.get(attribute.type.name, 'o')}{default(attribute)}"
         for name, attribute in sorted(schema.attributes.items()))
     line = f'{{"{schema.name}", {schema.since_version}, {most[0]}, {most[1]},'
-    text = f'"{attributes}"}},'
-    return f"{line} {text}" if len(line) + len(text) < 80 else f"{line}\n {text}"
+    text = f'"{attributes}",'
+    line = f"{line} {text}" if len(line) + len(text) < 80 else f"{line}\n {text}"
+    return f'{line}\n "{types(schema.inputs)}", "{types(schema.outputs)}"}},'
 
 
 def main():
     print(f"// Written by make_definitions.py from onnx {onnx.__version__}.")
-    print("// Operator, opset, most inputs, most outputs, attributes as name:kind=default.")
+    print("// Operator, opset, most inputs, most outputs, attributes as name:kind=default,")
+    print("// the inputs' types, the outputs'.")
     print(f"// OPSETS {FIRST_OPSET} {defs.onnx_opset_version()}")
     history = [schema for schema in defs.get_all_schemas_with_history() if not schema.domain]
     for name in sorted(sys.argv[1:]):

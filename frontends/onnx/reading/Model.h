@@ -52,6 +52,9 @@ struct Node {
   std::shared_ptr<const Guard> guard;
   /// The exporter's remarks: pkg.torch.onnx.name_scopes, fx_node, ….
   llvm::StringMap<std::string> metadata;
+  /// Of a ReduceMax (ReduceMin): where an ArgMax (ArgMin) of the same input
+  /// finds the first place.
+  std::vector<int64_t> placeAxes;
 
   /// "MatMul", or "com.microsoft.Attention" outside the standard domain.
   std::string opName() const { return domain.empty() ? op : domain + "." + op; }

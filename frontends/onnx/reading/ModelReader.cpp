@@ -675,6 +675,28 @@ Error Reader::checkOrder() {
   return Error::success();
 }
 
+/// Sets Node::placeAxes.
+static void findPlaceAxes(Model &model) {
+  StringMap<std::vector<int64_t>> largest, smallest; // by input
+  auto getInt = [](const Node &node, StringRef name) {
+    auto found = node.attributes.find(name);
+    return found == node.attributes.end() ? 0 : found->second.integer;
+  };
+  for (const Node &node : model.nodes)
+    if ((node.op == "ArgMax" || node.op == "ArgMin") && !node.inputs.empty() &&
+        getInt(node, "select_last_index") == 0)
+      (node.op == "ArgMax" ? largest : smallest)[node.inputs.front()].push_back(
+          getInt(node, "axis"));
+  for (Node &node : model.nodes)
+    if ((node.op == "ReduceMax" || node.op == "ReduceMin") &&
+        !node.inputs.empty())
+      node.placeAxes = (node.op == "ReduceMax" ? largest : smallest)
+                           .lookup(node.inputs.front());
+}
+
 Expected<Model> mlir::dist::frontend::readModel(StringRef path) {
-  return Reader(path).read();
+  Expected<Model> model = Reader(path).read();
+  if (model)
+    findPlaceAxes(*model);
+  return model;
 }

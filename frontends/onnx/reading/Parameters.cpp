@@ -24,6 +24,16 @@ static bool isMadeUp(StringRef name) {
          name.find_first_not_of("0123456789_") == StringRef::npos;
 }
 
+/// The number of `onnx::MatMul_550`, which the script exporter counts up; -1 of
+/// other names.
+static int64_t numberOf(StringRef name) {
+  int64_t number;
+  if (!name.consume_front("onnx::") ||
+      name.rsplit('_').second.getAsInteger(10, number))
+    return -1;
+  return number;
+}
+
 /// Whether a node's input `index` is a weight or bias of the node's module, and
 /// which; the leaf of its name, or "".
 static StringRef roleOf(const Node &node, size_t index, int64_t rank) {
@@ -132,6 +142,7 @@ Parameters::Parameters(const Model &model, const Scopes &scopes) {
   }
   name(model, scopes);
   nameGroupNorms(model, scopes);
+  findComputedWeights(model);
   merge(model, scopes);
 }
 
@@ -312,8 +323,9 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
             StringRef stem = other;
             if (isWithin(modulePath(stem), scope) && stem.consume_back("bias"))
               name = stem.str() + "weight";
-            else if (!isWithin(modulePath(stem), scope) &&
-                     scopes[*next] == scope && leafName(stem) == "bias" &&
+            else if (isWithin(scope, modulePath(stem)) &&
+                     modulePath(stem) != scope && scopes[*next] == scope &&
+                     leafName(stem) == "bias" &&
                      entries[bias->second].firstUser == next &&
                      taken.insert(joinPath(scope, "bias")).second)
               // A tied bias gets the first of its names; its scope is the
@@ -327,6 +339,10 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       Entry &named = isOther ? entries[makeOwn(input, node)] : entry;
       named.name = name;
       named.transposed = transposed;
+      if (scopes.isGuess(node))
+        named.doubt = kGuessed;
+      else if (!signature.empty() && !signature.hasTarget(name))
+        named.doubt = kComputed;
       taken.insert(name);
     }
   }
@@ -339,14 +355,73 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
     bool isNumber = sizeOf(entry.data.getType()) != 0;
     if (!isNumber || (!floating && small))
       entry.name.clear();
-    else if (entry.name.empty() && !small && !entry.data.isSplat())
+    else if (entry.name.empty() && !small && !entry.data.isSplat()) {
       entry.name = it.first().str();
+      if (signature.empty() ? numberOf(it.first()) >= 0
+                            : !signature.isBuffer(it.first()))
+        entry.doubt = kComputed;
+    }
+  }
+}
+
+void Parameters::findComputedWeights(const Model &model) {
+  Signature signature(model);
+  // By number, where it is first read; and how many constants are before.
+  std::map<int64_t, std::pair<const Node *, size_t>> numbered;
+  SmallVector<size_t> constants{0};
+  for (const Node &node : model.nodes) {
+    constants.push_back(constants.back() + (node.op == "Constant"));
+    if (isAlias(node))
+      continue;
+    auto rule = node.metadata.find("pkg.onnxscript.rewriter.rule_name");
+    bool isFused = rule != node.metadata.end() &&
+                   StringRef(rule->second).contains("FuseBatchNorm");
+    for (auto [index, input] : enumerate(node.inputs)) {
+      auto it = entryOf.find(input);
+      if (it == entryOf.end())
+        continue;
+      Entry &entry = entries[it->second];
+      if (int64_t number = numberOf(input); number >= 0)
+        numbered.try_emplace(number, &node, index);
+      // A plain layer's weight keeps its name, unless it is transposed.
+      bool isKept = node.op == "Conv" || node.op == "ConvTranspose" ||
+                    (node.op == "Gemm" &&
+                     !isTransposedRole(node, index, entry.data.getRank()));
+      bool isLost = signature.empty() && isKept && numberOf(input) >= 0 &&
+                    !roleOf(node, index, entry.data.getRank()).empty();
+      if ((isLost || (isFused && index > 0)) && entry.doubt.empty())
+        entry.doubt = kComputed;
+    }
+  }
+  // Transposing a weight takes one number, and computing it takes more. So do
+  // constants that are computed before, which leave nodes.
+  if (!signature.empty())
+    return;
+  int64_t last = -1;
+  const Node *before = nullptr;
+  for (auto [number, use] : numbered) {
+    auto [node, index] = use;
+    Entry &entry = entries[entryOf.lookup(node->inputs[index])];
+    if (before && number - last > 1 && before->ordinal <= node->ordinal &&
+        constants[before->ordinal] == constants[node->ordinal - 1] &&
+        isTransposedRole(*node, index, entry.data.getRank()) &&
+        entry.doubt.empty())
+      entry.doubt = kComputed;
+    last = number;
+    before = node;
   }
 }
 
 //===----------------------------------------------------------------------===//
 // Merging
 //===----------------------------------------------------------------------===//
+
+/// The model has the parameter by that name, too.
+static void addAlias(Parameter &parameter, StringRef name) {
+  if (!name.empty() && name != parameter.name && !isMadeUp(name) &&
+      !is_contained(parameter.aliases, name))
+    parameter.aliases.push_back(name.str());
+}
 
 void Parameters::merge(const Model &model, const Scopes &scopes) {
   Signature signature(model);
@@ -381,6 +456,8 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
                                           entries[other].transposed)))
         continue;
       entry.parameter = entries[other].parameter;
+      if (entry.doubt.empty())
+        parameters[*entry.parameter].doubt = "";
       break;
     }
     if (entry.parameter)
@@ -392,6 +469,7 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     parameter.transposed = entry.transposed;
     parameter.padding = entry.padding;
     parameter.name = entry.name;
+    parameter.doubt = entry.doubt;
     parameter.isBuffer =
         signature.empty() ? entry.isStatistic : signature.isBuffer(entry.name);
 
@@ -401,7 +479,8 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     StringRef scope = scopes[user], module = modulePath(entry.name);
     if (user.op == "Gather" && entry.firstInput == 0 &&
         leafName(entry.name) == "weight" && !scope.empty() &&
-        !isWithin(scope, module) && !isWithin(module, scope)) {
+        leafName(module) != leafName(scope) && !isWithin(scope, module) &&
+        !isWithin(module, scope)) {
       std::string place = joinPath(scope, "weight");
       bool free =
           signature.empty()
@@ -414,8 +493,25 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
         parameter.name = place;
     }
     // Different data under one name: keep both, tell them apart.
-    while (!parameterNames.insert(parameter.name).second)
+    while (!parameterNames.insert(parameter.name).second) {
       parameter.name += "_" + utostr(user.ordinal);
+      parameter.doubt = kGuessed;
+    }
+  }
+  // Under all names that the file has for them, they are found, too.
+  for (const auto &it : entryOf) {
+    const Entry &entry = entries[it.second];
+    if (!entry.parameter)
+      continue;
+    addAlias(parameters[*entry.parameter], entry.name);
+    if (entry.isNamed && (signature.empty() || signature.hasTarget(it.first())))
+      addAlias(parameters[*entry.parameter], it.first());
+  }
+  for (Parameter &parameter : parameters) {
+    llvm::erase_if(parameter.aliases, [&](const std::string &name) {
+      return parameterNames.contains(name);
+    });
+    llvm::sort(parameter.aliases);
   }
 }
 
@@ -423,6 +519,14 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
                                                 const Scopes &scopes) const {
   Signature signature(model);
   std::set<std::string> folded;
+  // Without a number of the exporter's own nothing was folded.
+  if (!signature.empty() && none_of(entryOf, [&](const auto &it) {
+        return isFloat(entries[it.second].data.getType()) &&
+               !signature.hasTarget(it.first()) &&
+               !signature.isBuffer(it.first()) &&
+               !signature.hasPlaceholder(it.first());
+      }))
+    return {};
   if (!signature.empty()) {
     StringSet<> known;
     for (const auto &it : entryOf)
@@ -431,6 +535,14 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
       known.insert(parameter.name);
     for (const Entry &entry : entries)
       known.insert(entry.name);
+    // Without initialisers they are inputs.
+    for (const ValueInfo &input : model.inputs)
+      known.insert(input.name);
+    // Where a module reads another's parameter as its own, they are tied.
+    for (const Node &node : model.nodes)
+      for (StringRef reference : signature.getReferences(node))
+        if (modulePath(reference) != scopes[node])
+          known.insert(joinPath(scopes[node], leafName(reference)));
     for (const std::string &name : signature.getParameters())
       if (!known.contains(name))
         folded.insert(name);
@@ -487,7 +599,7 @@ std::vector<std::string> Parameters::findComputed(const Model &model) const {
     bool isRead = entry.firstUser && !entry.parameter && entry.name.empty() &&
                   !entryOfUse.contains(name.str() + std::string(1, '\0') +
                                        utostr(entry.firstUser->ordinal));
-    if (isRead && !signature.hasTarget(name) &&
+    if (isRead && !signature.hasTarget(name) && !signature.isBuffer(name) &&
         !signature.hasPlaceholder(name) && isTable(entry.data))
       computed.push_back(name.str());
   }

@@ -19,6 +19,8 @@ namespace mlir::dist::frontend {
 struct Parameter {
   /// Its key in the state_dict.
   std::string name;
+  /// Other names that the model has for it, sorted.
+  std::vector<std::string> aliases;
   /// As the file has it.
   HostTensor data;
   /// The model has it with the two dimensions swapped.
@@ -27,6 +29,8 @@ struct Parameter {
   unsigned padding = 0;
   /// The file marks it as not trained.
   bool isBuffer = false;
+  /// Why it is perhaps not what the state_dict has under this name, or empty.
+  llvm::StringRef doubt;
 
   DType getType() const { return data.getType(); }
   /// In the model's layout.
@@ -37,6 +41,12 @@ struct Parameter {
     return shape;
   }
 };
+
+/// What Parameter::doubt says.
+inline constexpr llvm::StringLiteral
+    kComputed = "computed by the exporter from other parameters (a batch norm "
+                "folded into it, a weight norm)",
+    kGuessed = "one of several of this name, and the file does not say which";
 
 class Parameters {
 public:
@@ -70,6 +80,7 @@ public:
 
 private:
   void name(const Model &model, const Scopes &scopes);
+  void findComputedWeights(const Model &model);
   void nameGroupNorms(const Model &model, const Scopes &scopes);
   /// The entry of a value that only this reader sees.
   size_t makeOwn(llvm::StringRef value, const Node &user);
@@ -83,6 +94,7 @@ private:
     bool isStatistic = false; ///< a batch norm's
     bool transposed = false;
     unsigned padding = 0;
+    llvm::StringRef doubt; ///< Parameter::doubt
     /// The reader that decided, in order of execution.
     const Node *firstUser = nullptr;
     size_t firstInput = 0;

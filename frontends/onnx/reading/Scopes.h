@@ -10,6 +10,7 @@
 
 #include "Model.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mlir::dist::frontend {
@@ -23,10 +24,16 @@ public:
     return scopes[node.ordinal - 1];
   }
 
+  /// Whether the file has several modules of which it may be any.
+  bool isGuess(const Node &node) const {
+    return guesses.contains(node.ordinal);
+  }
+
 private:
   /// Of all nodes; many have the same.
   std::vector<llvm::StringRef> scopes;
   llvm::StringSet<> texts;
+  llvm::DenseSet<int64_t> guesses;
 };
 
 /// `a.b` of `a.b.weight`; "" of a name without dots.

@@ -24,7 +24,7 @@ Signature::Signature(const Model &model) {
     targetOf[placeholder] = target;
     if (kind == "PARAMETER")
       parameters.push_back(target);
-    else if (kind == "BUFFER")
+    else
       buffers.insert(target);
     // What is not saved is no part of the state_dict.
     if (kind == "PARAMETER" || !tail.contains("persistent=False"))

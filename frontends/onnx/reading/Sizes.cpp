@@ -2,6 +2,7 @@
 
 #include "Sizes.h"
 #include "frontends/bounds/Bounds.h"
+#include "passes/bounds/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -9,20 +10,11 @@
 #include <algorithm>
 #include <iterator>
 
+using namespace mlir::dist;
 using namespace mlir::dist::frontend;
 
 using Polynomial = Sizes::Polynomial;
 using Monomial = Sizes::Monomial;
-
-/// Wraps, as the arithmetic on indices does that is generated of it.
-static int64_t wrapAdd(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) +
-                              static_cast<uint64_t>(b));
-}
-static int64_t wrapMul(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) *
-                              static_cast<uint64_t>(b));
-}
 
 static Monomial multiply(const Monomial &a, const Monomial &b) {
   Monomial result;
@@ -31,12 +23,15 @@ static Monomial multiply(const Monomial &a, const Monomial &b) {
   return result;
 }
 
-static void addTerm(Polynomial &to, const Monomial &monomial,
-                    int64_t coefficient) {
-  int64_t &sum = to[monomial];
-  sum = wrapAdd(sum, coefficient);
+/// Adds a * b of the monomial. False where it would be too large.
+static bool addTerm(Polynomial &to, const Monomial &monomial, int64_t a,
+                    int64_t b = 1) {
+  int64_t &sum = to[monomial], product;
+  if (llvm::MulOverflow(a, b, product) || llvm::AddOverflow(sum, product, sum))
+    return false;
   if (sum == 0)
     to.erase(monomial);
+  return true;
 }
 
 /// None where it would be too large.
@@ -46,18 +41,20 @@ static std::optional<Polynomial> multiply(const Polynomial &a,
   for (const auto &[left, x] : a)
     for (const auto &[right, y] : b) {
       if (left.size() + right.size() > kMostSizeFactors ||
-          result.size() > kMostSizeTerms)
+          result.size() > kMostSizeTerms ||
+          !addTerm(result, multiply(left, right), x, y))
         return std::nullopt;
-      addTerm(result, multiply(left, right), wrapMul(x, y));
     }
   return result;
 }
 
-static Polynomial sum(const Polynomial &a, const Polynomial &b,
-                      int64_t factor = 1) {
+/// None where it would be too large.
+static std::optional<Polynomial> sum(const Polynomial &a, const Polynomial &b,
+                                     int64_t factor = 1) {
   Polynomial result = a;
   for (const auto &[monomial, coefficient] : b)
-    addTerm(result, monomial, wrapMul(coefficient, factor));
+    if (!addTerm(result, monomial, coefficient, factor))
+      return std::nullopt;
   return result;
 }
 
@@ -80,6 +77,8 @@ int64_t Sizes::toSize(const Polynomial &polynomial) {
   if (polynomial.size() == 1 && polynomial.begin()->first.empty())
     return polynomial.begin()->second;
   exceeded |= polynomial.size() > kMostSizeTerms;
+  for (const auto &[monomial, coefficient] : polynomial)
+    exceeded |= coefficient < -kMostElements || coefficient > kMostElements;
   auto [it, fresh] =
       sizeOf.try_emplace(polynomial, kFirstOpen + int64_t(polynomials.size()));
   if (fresh)
@@ -111,20 +110,22 @@ int64_t Sizes::named(llvm::StringRef name) {
   return toSize(Atom{Atom::Named, name.str(), 0, 0});
 }
 
+int64_t Sizes::toSize(const std::optional<Polynomial> &polynomial,
+                      int64_t otherwise) {
+  exceeded |= !polynomial;
+  return polynomial ? toSize(*polynomial) : otherwise;
+}
+
 int64_t Sizes::add(int64_t a, int64_t b) {
-  return toSize(sum(toPolynomial(a), toPolynomial(b)));
+  return toSize(sum(toPolynomial(a), toPolynomial(b)), isOpen(a) ? a : b);
 }
 
 int64_t Sizes::sub(int64_t a, int64_t b) {
-  return toSize(sum(toPolynomial(a), toPolynomial(b), -1));
+  return toSize(sum(toPolynomial(a), toPolynomial(b), -1), isOpen(a) ? a : b);
 }
 
 int64_t Sizes::mul(int64_t a, int64_t b) {
-  std::optional<Polynomial> product =
-      multiply(toPolynomial(a), toPolynomial(b));
-  exceeded |= !product;
-  // Some size; the caller has got the error.
-  return product ? toSize(*product) : isOpen(a) ? a : b;
+  return toSize(multiply(toPolynomial(a), toPolynomial(b)), isOpen(a) ? a : b);
 }
 
 int64_t Sizes::product(llvm::ArrayRef<int64_t> sizes) {
@@ -162,15 +163,17 @@ std::optional<int64_t> Sizes::divide(int64_t a, int64_t b) {
         !std::includes(monomial.begin(), monomial.end(), leading.begin(),
                        leading.end()))
       return std::nullopt;
-    Monomial left;
+    Monomial factors;
     std::set_difference(monomial.begin(), monomial.end(), leading.begin(),
-                        leading.end(), std::back_inserter(left));
-    Polynomial term{{left, number / coefficient}};
+                        leading.end(), std::back_inserter(factors));
+    Polynomial term{{factors, number / coefficient}};
     std::optional<Polynomial> part = multiply(term, divisor);
-    if (!part)
+    std::optional<Polynomial> left = part ? sum(rest, *part, -1) : std::nullopt;
+    std::optional<Polynomial> both = sum(quotient, term);
+    if (!left || !both)
       return std::nullopt;
-    rest = sum(rest, *part, -1);
-    quotient = sum(quotient, term);
+    rest = std::move(*left);
+    quotient = std::move(*both);
   }
   return toSize(quotient);
 }
@@ -241,14 +244,16 @@ std::optional<int64_t> Sizes::lowerBound(const Polynomial &polynomial) const {
       if (!bound)
         return std::nullopt;
       Polynomial factor{{{atom}, 1}};
-      addTerm(factor, {}, *bound);
+      if (!addTerm(factor, {}, *bound))
+        return std::nullopt;
       std::optional<Polynomial> product = multiply(term, factor);
       if (!product)
         return std::nullopt;
       term = std::move(*product);
     }
     for (const auto &[part, number] : term)
-      addTerm(shifted, part, number);
+      if (!addTerm(shifted, part, number))
+        return std::nullopt;
     if (shifted.size() > kMostSizeTerms)
       return std::nullopt;
   }
@@ -265,14 +270,15 @@ std::optional<int64_t> Sizes::lowerBound(const Polynomial &polynomial) const {
 bool Sizes::isAtLeast(int64_t a, int64_t b) {
   if (!isOpen(a) && !isOpen(b))
     return a >= b;
-  Polynomial difference = sum(toPolynomial(a), toPolynomial(b), -1);
-  auto isPositive = [&](const Polynomial &polynomial) {
-    return lowerBound(polynomial).value_or(-1) >= 0;
+  std::optional<Polynomial> difference =
+      sum(toPolynomial(a), toPolynomial(b), -1);
+  auto isPositive = [&](const std::optional<Polynomial> &polynomial) {
+    return polynomial && lowerBound(*polynomial).value_or(-1) >= 0;
   };
   return isPositive(difference) ||
-         llvm::any_of(limits, [&](const Polynomial &limit) {
-           return isPositive(sum(difference, limit, -1));
-         });
+         (difference && llvm::any_of(limits, [&](const Polynomial &limit) {
+            return isPositive(sum(*difference, limit, -1));
+          }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,9 +301,10 @@ std::optional<SizeLimit> Sizes::findLimit(int64_t a, int64_t b) {
     if (!isAtLeast(other, 2))
       continue;
     SizeLimit limit;
-    bool isNamed = true;
-    for (const auto &[product, factor] :
-         sum(toPolynomial(other), toPolynomial(whole), -1)) {
+    std::optional<Polynomial> difference =
+        sum(toPolynomial(other), toPolynomial(whole), -1);
+    bool isNamed = difference.has_value();
+    for (const auto &[product, factor] : difference.value_or(Polynomial())) {
       std::vector<std::string> names;
       for (int number : product) {
         isNamed &= atoms[number].kind == Atom::Named;

@@ -129,6 +129,9 @@ public:
 private:
   Polynomial toPolynomial(int64_t size) const;
   int64_t toSize(const Polynomial &polynomial);
+  /// `otherwise`, a size that is not right, if there is none.
+  int64_t toSize(const std::optional<Polynomial> &polynomial,
+                 int64_t otherwise);
   int64_t toSize(Atom atom);
   /// The largest number that the size is known to reach, if there is any.
   std::optional<int64_t> lowerBound(const Polynomial &polynomial) const;

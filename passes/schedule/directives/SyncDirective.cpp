@@ -93,14 +93,28 @@ static std::optional<int64_t> mapDim(Operation *op, OpOperand *operand,
   return std::nullopt;
 }
 
+/// Whether the op only rounds to a narrower type: a sum in f32, to bf16.
+static bool isRounding(Operation *op, OpOperand *source) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(source->get()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+  if (!iface || !from || !to || to.getWidth() >= from.getWidth())
+    return false;
+  SmallVector<bool> flagged(op->getNumOperands(), false);
+  flagged[source->getOperandNumber()] = true;
+  return iface.getPartialResult(flagged, ReductionKind::Max) ==
+         PartialResult::Partial;
+}
+
 /// Goes back from an output of the module, through ops that commute with a
-/// pending sum and through additions of parameters (biases), to the op that
-/// leaves a sum pending. The sync belongs before the first of those additions.
+/// pending sum, through additions of parameters (biases) and through roundings,
+/// to the op that leaves a sum pending. The sync belongs before the first of
+/// those additions and roundings.
 OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
                                   ModuleBorder &module) {
   struct Step {
     OpOperand *operand;
-    bool addsParameter;
+    bool endsSum;
   };
   OutputPlace atOutput{output, false, dim, {}};
   SmallVector<Step> steps;
@@ -131,16 +145,17 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
     if (!source || !isUnique)
       return atOutput;
     bool isLinear = commutesWithSum(op, source);
-    if (!isLinear && !commutesWithSum(op, data))
+    if (!isLinear && !commutesWithSum(op, data) && !isRounding(op, source))
       return atOutput;
     steps.push_back({source, !isLinear});
     value = source->get();
   }
 
-  // The steps that stay after the sync: up to the addition nearest the sum.
+  // The steps that stay after the sync: up to the one nearest the sum that ends
+  // it.
   size_t after = 0;
   for (auto [number, step] : llvm::enumerate(steps))
-    if (step.addsParameter)
+    if (step.endsSum)
       after = number + 1;
   OutputPlace place{output, true, dim, {}};
   for (auto [number, step] :
@@ -148,12 +163,15 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
     Operation *op = step.operand->getOwner();
     // A function is of one shape.
     if (place.dim || function) {
-      bool keepsType =
-          step.operand->get().getType() == op->getResult(0).getType();
+      auto getShape = [](Value value) {
+        return cast<ShapedType>(value.getType()).getShape();
+      };
+      bool isAlike =
+          getShape(step.operand->get()) == getShape(op->getResult(0));
       std::optional<int64_t> mapped = place.dim
                                           ? mapDim(op, step.operand, *place.dim)
-                                      : keepsType ? std::optional<int64_t>(0)
-                                                  : std::nullopt;
+                                      : isAlike ? std::optional<int64_t>(0)
+                                                : std::nullopt;
       auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
       // The ops between the sum and the reshape keep the shape, so the sum can
       // be reshaped first.

@@ -123,7 +123,7 @@ public:
     StringRef what = error.what();
     size_t place = what.find(": ");
     return fail(
-        "no JSON: " +
+        "not JSON: " +
         (place == StringRef::npos ? what : what.substr(place + 2)).str());
   }
 

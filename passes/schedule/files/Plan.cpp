@@ -13,6 +13,7 @@
 #include "passes/schedule/names/NamePattern.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Regex.h"
 
 #include <map>
 

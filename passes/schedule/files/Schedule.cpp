@@ -17,6 +17,7 @@
 #include "passes/schedule/directives/ScheduleFunctions.h"
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/Plan.h"
+#include "passes/sizes/StaticBounds.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -135,7 +136,7 @@ mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
     return emitError(FileLineColLoc::get(context, file, unclosed->line,
                                          unclosed->column))
            << "no '}' closes this '{'";
-  if (!parsed)
+  if (!parsed || failed(checkStaticBounds(parsed.get())))
     return failure();
   return parsed;
 }

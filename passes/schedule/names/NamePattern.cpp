@@ -7,6 +7,7 @@
 #include "passes/schedule/names/NamePattern.h"
 #include "passes/bounds/Bounds.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -142,40 +143,6 @@ static std::optional<std::string> translateRegex(StringRef regex,
   return posix;
 }
 
-/// The prefix of all matches of the POSIX regular expression, character by
-/// character (nullopt: any).
-static std::vector<std::optional<char>> findPrefix(StringRef regex) {
-  std::vector<std::optional<char>> prefix;
-  // An alternative of the whole may begin otherwise.
-  int depth = 0;
-  for (size_t i = 0; i < regex.size(); ++i) {
-    char c = regex[i];
-    if (c == '[')
-      i = std::min(skipBracket(regex, i), regex.size()) - 1;
-    else if (c == '\\')
-      ++i;
-    else if (c == '|' && depth == 0)
-      return prefix;
-    else
-      depth += (c == '(') - (c == ')');
-  }
-  for (size_t i = 0; i < regex.size(); ++i) {
-    if (StringRef("[](){}*+?|^$").contains(regex[i])) {
-      // A repeated part may be missing.
-      if (StringRef("{*?").contains(regex[i]) && !prefix.empty())
-        prefix.pop_back();
-      break;
-    }
-    if (regex[i] == '.')
-      prefix.push_back(std::nullopt);
-    else if (regex[i] != '\\')
-      prefix.push_back(regex[i]);
-    else if (++i < regex.size())
-      prefix.push_back(regex[i]);
-  }
-  return prefix;
-}
-
 /// `glob` with the numbers of ranges written out: `{2..4}` is `{2,3,4}`. Sets
 /// `error` for a range that is empty or endless.
 static std::string expandRanges(StringRef glob, std::string &error) {
@@ -238,60 +205,20 @@ std::optional<NamePattern> NamePattern::parse(StringRef given,
     regex = std::move(*translated);
   } else if (text.find_first_of("*?{}") == StringRef::npos) {
     pattern.literal = text.str();
-    pattern.split(text);
     return pattern;
   } else {
     std::optional<std::string> translated = translateGlob(text, error);
     if (!translated)
       return std::nullopt;
     regex = std::move(*translated);
-    pattern.split(text);
   }
-  pattern.prefix = findPrefix(regex);
-  pattern.regex.emplace("^(" + regex + ")$");
   std::string reason;
-  if (!pattern.regex->isValid(reason)) {
-    error = "\"" + text.str() + "\" is no valid pattern: " + reason;
+  pattern.automaton = NameAutomaton::compile(regex, reason);
+  if (!pattern.automaton) {
+    error = "\"" + given.str() + "\" is no valid pattern: " + reason;
     return std::nullopt;
   }
   return pattern;
-}
-
-void NamePattern::split(StringRef glob) {
-  std::vector<Component> split;
-  if (glob.empty()) {
-    components = std::move(split);
-    return;
-  }
-  int depth = 0;
-  size_t start = 0;
-  for (size_t i = 0; i <= glob.size(); ++i) {
-    bool isEnd = i == glob.size() || (glob[i] == '.' && depth == 0);
-    if (!isEnd) {
-      depth += (glob[i] == '{') - (glob[i] == '}');
-      if (glob[i] == '.') // between braces
-        return;
-      continue;
-    }
-    StringRef text = glob.slice(start, i);
-    start = i + 1;
-    if (text == "*" || text == "**") {
-      split.push_back(
-          {text == "*" ? Component::Any : Component::AnyRun, "", std::nullopt});
-    } else if (text.contains("**")) {
-      return;
-    } else if (text.find_first_of("*?{}") == StringRef::npos) {
-      split.push_back({Component::Literal, text.str(), std::nullopt});
-    } else {
-      std::string error;
-      std::optional<std::string> regex = translateGlob(text, error);
-      if (!regex)
-        return;
-      split.push_back(
-          {Component::Glob, text.str(), llvm::Regex("^(" + *regex + ")$")});
-    }
-  }
-  components = std::move(split);
 }
 
 namespace {
@@ -385,14 +312,7 @@ NamePattern::findAlternatives(StringRef pattern) {
 }
 
 bool NamePattern::matches(StringRef name) const {
-  if (!regex)
-    return name == literal;
-  if (name.size() < prefix.size())
-    return false;
-  for (auto [wanted, c] : llvm::zip_first(prefix, name))
-    if (wanted && *wanted != c)
-      return false;
-  return regex->match(name);
+  return automaton ? automaton->matches(name) : name == literal;
 }
 
 /// A name as a regular expression might mean it: the first of alternatives, a

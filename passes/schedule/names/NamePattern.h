@@ -8,7 +8,7 @@
 #define DIST_PASSES_SCHEDULE_NAMES_NAMEPATTERN_H
 
 #include "mlir/Support/LLVM.h"
-#include "llvm/Support/Regex.h"
+#include "passes/schedule/names/NameAutomaton.h"
 
 #include <optional>
 #include <string>
@@ -42,36 +42,18 @@ public:
   /// well-formed. (`{a,b{c,d}}`: a, c and d.)
   static std::vector<Alternative> findAlternatives(StringRef pattern);
 
-  /// A glob for one component of a name: the text between two dots.
-  struct Component {
-    enum Kind {
-      Literal, ///< `text` itself
-      Any,     ///< `*`
-      AnyRun,  ///< `**`: any number of components; at the end at least one
-      Glob     ///< what `regex` matches
-    } kind;
-    std::string text;
-    std::optional<llvm::Regex> regex;
-  };
-  /// The pattern component by component. Null for a regular expression, and for
-  /// a glob of which a part other than `**` may match dots.
-  const std::vector<Component> *getComponents() const {
-    return components ? &*components : nullptr;
+  /// What the pattern matches; null for a plain name.
+  const NameAutomaton *getAutomaton() const {
+    return automaton ? &*automaton : nullptr;
   }
+  /// The only name that matches, if the pattern is a plain name.
+  StringRef getLiteral() const { return literal; }
 
 private:
   NamePattern() = default;
 
-  /// Splits `glob`, which is well-formed, into components if it can be.
-  void split(StringRef glob);
-
-  /// The only name that matches, if the pattern is a plain name.
   std::string literal;
-  std::optional<llvm::Regex> regex;
-  /// The prefix of every match of `regex`; nullopt stands for any character.
-  /// Distinguishes most names at a fraction of the cost.
-  std::vector<std::optional<char>> prefix;
-  std::optional<std::vector<Component>> components;
+  std::optional<NameAutomaton> automaton;
 };
 
 /// The name that the author of `pattern`, which matches none of `names`, most

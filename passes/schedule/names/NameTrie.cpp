@@ -1,7 +1,6 @@
 //===- NameTrie.cpp - Dotted names by their components --------------------===//
 
 #include "passes/schedule/names/NameTrie.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -16,6 +15,7 @@ unsigned NameTrie::insert(StringRef name) {
     if (isNew) {
       nodes[node].children.push_back(entry->second);
       nodes.push_back({name.take_front(end), component, {}});
+      ordered[name.take_front(end)] = entry->second;
     }
     node = entry->second;
     start = end + 1;
@@ -24,66 +24,54 @@ unsigned NameTrie::insert(StringRef name) {
 }
 
 SmallVector<unsigned> NameTrie::match(const NamePattern &pattern) const {
-  using Component = NamePattern::Component;
   SmallVector<unsigned> found;
-  if (!pattern.getComponents()) {
-    for (unsigned node = kRoot + 1; node < nodes.size(); ++node)
-      if (pattern.matches(nodes[node].name))
-        found.push_back(node);
+  const NameAutomaton *automaton = pattern.getAutomaton();
+  if (!automaton) {
+    auto node = ordered.find(pattern.getLiteral());
+    if (pattern.getLiteral().empty())
+      found.push_back(kRoot);
+    else if (node != ordered.end())
+      found.push_back(node->second);
     return found;
   }
-
-  ArrayRef<Component> components = *pattern.getComponents();
-  // Whether the glob of a component matches a text, cached by text.
-  std::vector<llvm::DenseMap<StringRef, bool>> answers(components.size());
-  auto matches = [&](unsigned number, StringRef text) {
-    auto [answer, isNew] = answers[number].try_emplace(text, false);
-    if (isNew)
-      answer->second = components[number].regex->match(text);
-    return answer->second;
+  /// Names of which all have a prefix that has led to `places`.
+  struct Group {
+    NameAutomaton::Places places;
+    size_t prefix;
+    decltype(ordered)::const_iterator begin, end;
   };
-  // A node and the number of components that led there. `**` leads to a node
-  // in several ways.
-  llvm::DenseSet<std::pair<unsigned, unsigned>> seen;
-  SmallVector<std::pair<unsigned, unsigned>> pending;
-  auto visit = [&](unsigned node, unsigned number) {
-    if (seen.insert({node, number}).second)
-      pending.push_back({node, number});
-  };
-  visit(kRoot, 0);
+  std::vector<Group> pending;
+  if (!ordered.empty())
+    pending.push_back({automaton->begin(), 0, ordered.begin(), ordered.end()});
   while (!pending.empty()) {
-    auto [node, number] = pending.pop_back_val();
-    if (number == components.size()) {
-      found.push_back(node);
+    auto [places, prefix, begin, end] = std::move(pending.back());
+    pending.pop_back();
+    // What all have in common is looked at once.
+    StringRef first = begin->first, last = std::prev(end)->first;
+    for (; prefix < first.size() && prefix < last.size() &&
+           first[prefix] == last[prefix] && !places.empty();
+         ++prefix)
+      places = automaton->advance(places, first[prefix]);
+    if (places.empty())
       continue;
+    if (first.size() == prefix) {
+      if (automaton->accepts(places))
+        found.push_back(begin->second);
+      ++begin;
     }
-    const Component &component = components[number];
-    bool isLast = number + 1 == components.size();
-    switch (component.kind) {
-    case Component::Literal:
-      if (auto child = childOf.find({node, component.text});
-          child != childOf.end())
-        visit(child->second, number + 1);
-      break;
-    case Component::Any:
-      for (unsigned child : nodes[node].children)
-        visit(child, number + 1);
-      break;
-    case Component::Glob:
-      for (unsigned child : nodes[node].children)
-        if (matches(number, nodes[child].component))
-          visit(child, number + 1);
-      break;
-    case Component::AnyRun:
-      // Any number of components; at the end of a pattern, one or more.
-      for (unsigned child : nodes[node].children) {
-        visit(child, number);
-        if (isLast)
-          visit(child, number + 1);
+    while (begin != end) {
+      // Those with the same next character; the last name has the largest.
+      unsigned char next = begin->first[prefix];
+      auto behind = end;
+      if (static_cast<unsigned char>(last[prefix]) != next) {
+        std::string bound = begin->first.take_front(prefix).str();
+        bound += static_cast<char>(next + 1);
+        behind = ordered.lower_bound(bound);
       }
-      if (!isLast)
-        visit(node, number + 1);
-      break;
+      NameAutomaton::Places after = automaton->advance(places, next);
+      if (!after.empty())
+        pending.push_back({std::move(after), prefix + 1, begin, behind});
+      begin = behind;
     }
   }
   llvm::sort(found);

@@ -1,7 +1,7 @@
 //===- NameTrie.h - Dotted names by their components ------------*- C++ -*-===//
 //
 // A tree of names such as `transformer.h.0.attn`, one component for each level.
-// A glob looks only at nodes that its components match.
+// A pattern looks only at prefixes that it may match.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+
+#include <map>
 
 namespace mlir::dist {
 
@@ -34,7 +36,8 @@ public:
     return nodes[node].children;
   }
 
-  /// The nodes whose names `pattern` matches, by number.
+  /// The nodes whose names `pattern` matches, by number. Only the empty pattern
+  /// matches the root.
   SmallVector<unsigned> match(const NamePattern &pattern) const;
 
 private:
@@ -45,6 +48,8 @@ private:
 
   std::vector<Node> nodes;
   llvm::DenseMap<std::pair<unsigned, StringRef>, unsigned> childOf;
+  /// All nodes but the root, in order.
+  std::map<StringRef, unsigned> ordered;
 };
 
 } // namespace mlir::dist

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/names/ScopeIndex.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -31,8 +32,11 @@ ScopeIndex::ScopeIndex(ModuleOp module)
       module(module) {
   for (auto function : module.getOps<FunctionOpInterface>()) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
-      if (auto name = function.getArgAttrOfType<StringAttr>(i, kParameterAttr))
+      if (auto name =
+              function.getArgAttrOfType<StringAttr>(i, kParameterAttr)) {
         addTensor(TargetKind::Parameter, {name, function, i, false});
+        addTiedNames(function.getArgAttrOfType<ArrayAttr>(i, kTiedAttr));
+      }
       if (auto name = function.getArgAttrOfType<StringAttr>(i, kInputAttr))
         addTensor(TargetKind::Input, {name, function, i, false});
     }
@@ -72,6 +76,14 @@ void ScopeIndex::addTensor(TargetKind kind, NamedTensor tensor) {
   TensorNames &names = getTensorNames(kind);
   names.numbers[names.names.insert(tensor.name)].push_back(tensors.size());
   tensors.push_back(tensor);
+}
+
+void ScopeIndex::addTiedNames(ArrayAttr names) {
+  if (!names)
+    return;
+  for (auto name : names.getAsRange<StringAttr>())
+    parameters.numbers[parameters.names.insert(name.getValue())].push_back(
+        tensors.size() - 1);
 }
 
 /// The name of the node of the model that `op` came from, if it has one.
@@ -137,6 +149,8 @@ SmallVector<unsigned> ScopeIndex::match(TargetKind kind,
     if (auto tensors = names.numbers.find(node); tensors != names.numbers.end())
       llvm::append_range(found, tensors->second);
   llvm::sort(found);
+  // One may have several names.
+  found.erase(llvm::unique(found), found.end());
   return found;
 }
 

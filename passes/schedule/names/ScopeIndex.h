@@ -83,6 +83,8 @@ private:
   TensorNames &getTensorNames(TargetKind kind);
   const TensorNames &getTensorNames(TargetKind kind) const;
   void addTensor(TargetKind kind, NamedTensor tensor);
+  /// Other names of the parameter that was added last; may be null.
+  void addTiedNames(ArrayAttr names);
 
   StringAttr scopeName;
   /// A scope's number is its node.

@@ -60,6 +60,27 @@ static bool isGathered(DimShardingAttr now, ShardingAttr wanted) {
   });
 }
 
+/// The keys of an attention that is gathered, if its mask would be a window
+/// beside smaller scores.
+static std::optional<std::string>
+describeLikelyWindow(OpOperand &operand, int64_t dim,
+                     const ShardingRule &rule) {
+  auto window =
+      operand.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kLikelyWindowAttr);
+  ArrayRef<unsigned> factors =
+      rule.operands[operand.getOperandNumber()].dims[dim];
+  if (!window || factors.size() != 1 ||
+      rule.factors[factors[0]].kind != FactorKind::Reduction)
+    return std::nullopt;
+  return "the mask leaves each query the keys from " +
+         std::to_string(window[0]) + " before it to " +
+         std::to_string(window[1]) +
+         " after it, but by a number in place of -inf, which larger scores "
+         "would outweigh, and which makes a row that it masks all over the "
+         "mean of all values; a mask of -inf, or --assume-masks if there are "
+         "neither (no score is larger than 4000), makes it a window";
+}
+
 void mlir::dist::remarkGather(Location loc, const Twine &reader, int64_t dim,
                               int64_t bytes, const Twine &why) {
   emitRemark(loc) << "dimension " << dim << " of " << reader.str()
@@ -76,14 +97,20 @@ void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
       !wanted)
     return;
   for (auto [dim, before] : llvm::enumerate(now.getDims())) {
-    if (!isGathered(before, wanted) || !readsNearby(operand, dim, rule))
+    if (!isGathered(before, wanted))
+      continue;
+    std::optional<std::string> likely =
+        describeLikelyWindow(operand, dim, rule);
+    if (!likely && !readsNearby(operand, dim, rule))
       continue;
     Blocks blocks(layout, before, type.getDimSize(dim));
     if (blocks.devices == 1)
       continue;
     const TensorRule &tensor = rule.operands[operand.getOperandNumber()];
     std::string why = "it is cut out of several blocks";
-    if (const Window *window = tensor.getWindow(dim)) {
+    if (likely) {
+      why = *likely;
+    } else if (const Window *window = tensor.getWindow(dim)) {
       int64_t iterations = rule.factors[tensor.dims[dim][0]].size;
       WindowPlan plan(layout, before, type.getDimSize(dim), iterations,
                       *window);

@@ -7,8 +7,27 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-int64_t mlir::dist::getMoveCost(const MeshLayout &layout, int64_t bytes,
-                                ArrayRef<DimShardingAttr> from,
+/// `bytes` of a tensor, with what pads a dimension of `size` that is sharded as
+/// `dim`, beyond what pads it as `other`: a dimension of one element becomes as
+/// many times as large as there are devices.
+static int64_t pad(const MeshLayout &layout, int64_t bytes, int64_t size,
+                   DimShardingAttr dim, DimShardingAttr other) {
+  if (ShapedType::isDynamic(size) || size == 0)
+    return bytes;
+  auto getPadded = [&](DimShardingAttr sharding) {
+    return sharding == layout.none() ? size
+                                     : layout.localSize(sharding, size) *
+                                           layout.size(sharding.getAllAxes());
+  };
+  int64_t padded = getPadded(dim), least = getPadded(other);
+  if (padded <= least)
+    return bytes;
+  // A bound as for the bytes of a tensor: sums of some stay numbers.
+  return std::min(static_cast<double>(bytes) * padded / least, 0x1p56);
+}
+
+int64_t mlir::dist::getMoveCost(const MeshLayout &layout, RankedTensorType type,
+                                int64_t bytes, ArrayRef<DimShardingAttr> from,
                                 ArrayRef<AxisRefAttr> partial,
                                 ArrayRef<DimShardingAttr> to) {
   int64_t cost = 0;
@@ -16,18 +35,46 @@ int64_t mlir::dist::getMoveCost(const MeshLayout &layout, int64_t bytes,
   for (DimShardingAttr dim : to)
     if (dim != layout.none())
       llvm::append_range(goal, dim.getAllAxes());
-  for (auto [before, after] : llvm::zip_equal(from, to)) {
+  // Parts of an axis may go to different places: the one that sends most
+  // counts.
+  auto getMost = [&](AxisRefAttr axis, function_ref<int64_t(AxisRefAttr)> get) {
+    SmallVector<AxisRefAttr> parts{axis};
+    layout.refine(parts, goal);
+    int64_t most = 0;
+    for (AxisRefAttr part : parts)
+      most = std::max(most, get(part));
+    return most;
+  };
+  // With the padding of the dimension that gets the axis, if any does.
+  auto padWhereSharded = [&](int64_t some,
+                             AxisRefAttr axis) -> std::optional<int64_t> {
+    for (auto [size, before, after] :
+         llvm::zip_equal(type.getShape(), from, to))
+      if (after != layout.none() && anyOverlap(axis, after.getAllAxes()))
+        return pad(layout, some, size, after, before);
+    return std::nullopt;
+  };
+  for (auto [size, before, after] :
+       llvm::zip_equal(type.getShape(), from, to)) {
     if (before == after || layout.isPrefix(before, after))
       continue;
+    int64_t gathered = pad(layout, bytes, size, before, after);
     SmallVector<AxisRefAttr> kept = after.getAllAxes();
+    bool sameDims = before.getSubDims().size() == after.getSubDims().size();
     for (AxisRefAttr axis : before.getAllAxes())
-      if (!llvm::is_contained(kept, axis))
-        cost += anyOverlap(axis, goal) ? bytes / 8 : bytes;
-      else if (before.getSubDims().size() != after.getSubDims().size())
-        cost += bytes;
+      cost += getMost(axis, [&](AxisRefAttr part) {
+        if (anyOverlap(part, kept))
+          return sameDims ? 0 : gathered;
+        std::optional<int64_t> moved = padWhereSharded(gathered, part);
+        return moved ? std::min(*moved / 8, gathered) : gathered;
+      });
   }
+  // A sum is scattered, or completed everywhere and sliced.
   for (AxisRefAttr axis : partial)
-    cost += anyOverlap(axis, goal) ? bytes : 2 * bytes;
+    cost += getMost(axis, [&](AxisRefAttr part) {
+      return std::min(padWhereSharded(bytes, part).value_or(2 * bytes),
+                      2 * bytes);
+    });
   return cost;
 }
 
@@ -132,14 +179,15 @@ Value PlacedValues::getOriginal(Value value) const {
 
 int64_t PlacedValues::getCostFromCopies(Value value, int64_t bytes,
                                         ArrayRef<DimShardingAttr> dims) const {
+  auto type = cast<RankedTensorType>(value.getType());
   int64_t least =
-      getMoveCost(layout, bytes, getCompleted(value).getDims(), {}, dims);
+      getMoveCost(layout, type, bytes, getCompleted(value).getDims(), {}, dims);
   auto found = copies.find(getOriginal(value));
   if (found != copies.end() && !synced.contains(value))
     for (Value copy : found->second)
       if (ShardingAttr from = getPlacement(copy); !from.isPartial())
-        least = std::min(least,
-                         getMoveCost(layout, bytes, from.getDims(), {}, dims));
+        least = std::min(
+            least, getMoveCost(layout, type, bytes, from.getDims(), {}, dims));
   return least;
 }
 
@@ -148,14 +196,15 @@ Value PlacedValues::getNearest(Value value, ShardingAttr wanted) const {
   auto known = copies.find(original);
   if (known == copies.end() || getPlacement(original) == wanted)
     return original;
-  int64_t bytes = getTensorBytes(value.getType());
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t bytes = getTensorBytes(type);
   auto getDistance = [&](Value copy) {
     ShardingAttr from = getPlacement(copy);
     ArrayRef<AxisRefAttr> pending = from.getPartialAxes();
     if (from.getPartialKind() == wanted.getPartialKind() &&
         pending == wanted.getPartialAxes())
       pending = {};
-    return getMoveCost(layout, bytes, from.getDims(), pending,
+    return getMoveCost(layout, type, bytes, from.getDims(), pending,
                        wanted.getDims());
   };
   Value nearest = original;

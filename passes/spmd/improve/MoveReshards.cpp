@@ -55,7 +55,8 @@ int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
     llvm::erase_if(pending, [&](AxisRefAttr axis) {
       return llvm::is_contained(to.getPartialAxes(), axis);
     });
-  int64_t bytes = getMoveCost(layout, getTensorBytes(value.getType()),
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t bytes = getMoveCost(layout, type, getTensorBytes(type),
                               from.getDims(), pending, to.getDims());
   return bytes > 0 ? bytes + latency : 0;
 }

@@ -32,17 +32,10 @@ static bool haveSameSum(ShardingAttr a, ShardingAttr b) {
          std::is_permutation(first.begin(), first.end(), second.begin());
 }
 
-/// Advice on how to leave a sum over `axes` pending. If floats are of 16 bits,
-/// the sum ends at the rounding, before a bias is added.
-static std::string sayPending(ArrayRef<AxisRefAttr> axes, Value value) {
-  std::string text = "a 'row' directive over " + printAxes(axes) +
-                     ", of the linear layer that makes it, leaves its sum "
-                     "pending";
-  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
-  if (type && type.getWidth() < 32)
-    text += ", but not beyond a bias where floats are of 16 bits: there "
-            "'dist.decompose' of the layer and a sync of its '.matmul'";
-  return text;
+/// Advice on how to leave a sum over `axes` pending.
+static std::string sayPending(ArrayRef<AxisRefAttr> axes) {
+  return "a 'row' directive over " + printAxes(axes) +
+         ", of the linear layer that makes it, leaves its sum pending";
 }
 
 /// The directive that would have sharded a value that `maker` computes.
@@ -152,7 +145,7 @@ LogicalResult ReshardInserter::visitManual(ManualReshardOp manual) {
         manual.emitOpError()
         << "takes a value that is " << wanted << ", but here it is " << now
         << "; "
-        << (wanted.isPartial() ? sayPending(wanted.getPartialAxes(), operand)
+        << (wanted.isPartial() ? sayPending(wanted.getPartialAxes())
                                : "it has to take the sum as it is "
                                  "pending, or an all_reduce before it "
                                  "completes it");
@@ -269,7 +262,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   SmallVector<AxisRefAttr, 2> partial(now.getPartialAxes());
   if (needsPartial) {
     if (failed(takePending(layout, axes, partial)))
-      return contradict("partial over them", sayPending(axes, operand));
+      return contradict("partial over them", sayPending(axes));
   }
   if (sync.getKind() == SyncKind::AllGather ||
       sync.getKind() == SyncKind::AllToAll) {

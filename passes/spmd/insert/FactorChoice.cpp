@@ -86,7 +86,8 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
       continue;
     add(graph.isBackward(op)
             ? values.getCostFromCopies(operand, bytes, dims)
-            : getMoveCost(layout, bytes, from.getDims(), {}, dims),
+            : getMoveCost(layout, cast<RankedTensorType>(operand.getType()),
+                          bytes, from.getDims(), {}, dims),
         operand);
   }
   for (auto [result, tensor] :
@@ -96,15 +97,15 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
       return {INT64_MAX, INT64_MAX};
     if (!to)
       continue;
-    int64_t bytes = getTensorBytes(result.getType());
-    add(getMoveCost(layout, bytes, dims, {}, to.getDims()), result);
-    for (AxisRefAttr axis :
-         getReduced(layout, rule, factors, result.getResultNumber()).axes) {
-      SmallVector<AxisRefAttr, 4> goal;
-      for (DimShardingAttr dim : to.getDims())
-        llvm::append_range(goal, dim.getAllAxes());
-      cost.second += anyOverlap(axis, goal) ? bytes : 2 * bytes;
-    }
+    auto type = cast<RankedTensorType>(result.getType());
+    int64_t bytes = getTensorBytes(type);
+    int64_t moved = getMoveCost(layout, type, bytes, dims, {}, to.getDims());
+    add(moved, result);
+    Reduced reduced =
+        getReduced(layout, rule, factors, result.getResultNumber());
+    cost.second +=
+        getMoveCost(layout, type, bytes, dims, reduced.axes, to.getDims()) -
+        moved;
   }
   return cost;
 }

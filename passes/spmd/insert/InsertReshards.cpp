@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Attention.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/spmd/improve/LoopSlices.h"
@@ -357,7 +358,9 @@ struct InsertReshardsPass
     if (!analysis.getLayout())
       return;
     if (failed(ReshardInserter(analysis).run(getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation()->walk(
+        [](Operation *op) { op->removeDiscardableAttr(kLikelyWindowAttr); });
   }
 };
 } // namespace

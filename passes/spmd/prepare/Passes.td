@@ -43,6 +43,14 @@ def RecognizeWindowsPass : Pass<"dist-recognize-windows", "ModuleOp"> {
     key. Data may mask the whole window with the smallest number of its type; the
     row's result is then the mean of all values.
 
+    A mask of another number, -1e9 for example, hides keys only from smaller
+    scores. It makes a window where the range of scores shows: behind a tanh
+    that limits them. Otherwise it does with `assume-masks`, a promise that no
+    score is larger than 4000 in magnitude, and that no mask hides all keys from a
+    query. Where that would make a window, the
+    product of weights and values gets `dist.likely_window`, and a remark says so
+    if its operands are gathered (`--dist-insert-reshards`).
+
     The adjoint becomes one `dist.attention_adjoint` with the same window, if all
     readers of the weights belong to it (`--dist-form-attention`). If
     `--dist-differentiate` decomposed a `dist.attention`, the window of that op is
@@ -56,6 +64,10 @@ def RecognizeWindowsPass : Pass<"dist-recognize-windows", "ModuleOp"> {
     %o = dist.attention(%q, %k, %v) … window [63, 0]   // after
     ```
   }];
+  let options = [
+    Option<"assumeMasks", "assume-masks", "bool", "false",
+           "Scores are at most 4000 in magnitude, and each query sees a key, so "
+           "that masks of -1e4 or less hide keys">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
     "::mlir::tensor::TensorDialect"];

@@ -6,7 +6,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
+#include "passes/attention/JoinedColumns.h"
 #include "passes/attention/KeyWindow.h"
+#include "passes/attention/RowShifts.h"
+#include "passes/attention/ScoreRange.h"
 #include "passes/schedule/names/ModuleNotes.h"
 #include "passes/spmd/prepare/Passes.h"
 
@@ -30,6 +33,8 @@ static bool drawsFromStreams(AttentionOp op) {
 namespace {
 struct RecognizeWindowsPass
     : mlir::dist::impl::RecognizeWindowsPassBase<RecognizeWindowsPass> {
+  using RecognizeWindowsPassBase::RecognizeWindowsPassBase;
+
   void runOnOperation() override {
     FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
     if (failed(mesh))
@@ -37,13 +42,25 @@ struct RecognizeWindowsPass
     if (!*mesh)
       return;
     auto rings = (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr);
+    NamedAttrList found(rings ? rings : DictionaryAttr::get(&getContext()));
+    dropRowShifts(getOperation());
+    separateJoinedColumns(getOperation());
     KeyWindows windows;
     formAttentions(
         getOperation(), /*minScores=*/1, WithAdjoints::Yes,
         /*withFactors=*/true, [&](AttentionOp op, AttentionMatch &match) {
           // A schedule says how these get their keys, or which stream each
           // device draws from that drops weights, which ops with parts know.
-          if (findModuleNote(op, rings) || drawsFromStreams(op))
+          if (const NamedAttribute *ring = findModuleNote(op, rings)) {
+            NamedAttrList noted(cast<DictionaryAttr>(ring->getValue()));
+            SmallVector<int64_t> sizes = op.getDimSizes();
+            noted.set("sizes", DenseI64ArrayAttr::get(&getContext(),
+                                                      {sizes[op.getQueryDim()],
+                                                       sizes[op.getKeyDim()]}));
+            found.set(ring->getName(), noted.getDictionary(&getContext()));
+            return failure();
+          }
+          if (drawsFromStreams(op))
             return failure();
           if (auto promised =
                   match.getLastOp()->getAttrOfType<DenseI64ArrayAttr>(
@@ -52,10 +69,25 @@ struct RecognizeWindowsPass
             return success();
           }
           std::optional<KeyWindow> window = windows.find(op);
-          if (window)
-            op.setWindow(ArrayRef<int64_t>{window->left, window->right});
-          return success(window.has_value());
+          bool isAssumed = false;
+          if (!window) {
+            window = windows.find(op, kLargestMaskedScore);
+            isAssumed = window.has_value();
+          }
+          if (!window)
+            return failure();
+          int64_t sides[] = {window->left, window->right};
+          if (isAssumed && !assumeMasks) {
+            match.getLastOp()->setAttr(
+                kLikelyWindowAttr,
+                DenseI64ArrayAttr::get(&getContext(), sides));
+            return failure();
+          }
+          op.setWindow(sides);
+          return success();
         });
+    if (rings)
+      (*mesh)->setAttr(kRingsAttr, found.getDictionary(&getContext()));
     getOperation()->walk(
         [](linalg::LinalgOp op) { op->removeDiscardableAttr(kKeyWindowAttr); });
   }

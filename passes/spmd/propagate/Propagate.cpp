@@ -7,7 +7,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "passes/sizes/Limits.h"
 #include "passes/spmd/propagate/Passes.h"
 #include "passes/spmd/propagate/PlacementAnalysis.h"
 
@@ -40,8 +39,6 @@ struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
   }
 
   void runOnOperation() override {
-    if (failed(checkTensorSizes(getOperation())))
-      return signalPassFailure();
     eraseBackwardSyncs(getOperation());
     auto &analysis = getAnalysis<PlacementAnalysis>();
     if (failed(analysis.getStatus()))

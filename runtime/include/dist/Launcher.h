@@ -46,11 +46,14 @@ struct RunResult {
   struct Output {
     std::string name;
     Tensor tensor; // whole
-    /// With RunOptions::keepParts: the part of each rank, by rank, padding
-    /// included, also if several hold the same part; else empty.
+    /// The numbers, in manifest.results, of the blocks that it is made of; most
+    /// often of one result.
+    std::vector<size_t> results;
+    /// With RunOptions::keepParts: of each of these the part of each rank, by
+    /// rank, padding included, also if several hold the same part; else empty.
     std::vector<Tensor> parts;
   };
-  std::vector<Output> outputs; // in the order of manifest.results
+  std::vector<Output> outputs; // in the order of their first results
   /// For each repetition, from the moment when all ranks were ready to the last
   /// one's return.
   std::vector<double> seconds;

@@ -49,8 +49,9 @@ struct TensorDesc {
   Shape localShape;
   /// For each dimension its sub-dimensions, major to minor; never empty.
   std::vector<std::vector<SubDim>> dims;
-  /// For a parameter that is a block of a tensor in the weights file: the shape
-  /// of that tensor, and the offsets of the block. Else both are empty.
+  /// For a parameter that is a block of a tensor in the weights file, and a
+  /// result that is a block of an output: the shape of that tensor, and the
+  /// offsets of the block. Else both are empty.
   Shape partOf, partAt;
 
   /// For a parameter that is a piece of a joined argument, with those that

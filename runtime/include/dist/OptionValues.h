@@ -16,14 +16,11 @@
 
 namespace dist {
 
-/// The ranges of a tensor's integers: one for all, or several.
+/// The range of a tensor's integers: one for all, or one for each place along
+/// dimension `dim`.
 struct IntegerRanges {
   std::vector<IntegerRange> ranges = {{}};
-  /// If there are several: each dimension's size, or 1 if the ranges do not
-  /// differ along it. And for each element of this grid, in row-major order,
-  /// the number of its range.
-  Shape grid = {};
-  std::vector<int64_t> which = {};
+  size_t dim = 0;
 };
 
 /// The range of integers without further information.
@@ -34,8 +31,6 @@ struct RandomInputs {
   /// Ranges of integer inputs, by name; others have usualRange. i1 is always
   /// from {0, 1}.
   std::map<std::string, IntegerRanges> ranges;
-  /// Ranges of float inputs by name, uniformly distributed.
-  std::map<std::string, std::pair<double, double>> reals;
   /// Seed of inputs that no option names; without it they are missing. Inputs
   /// of different names get different values.
   std::optional<uint64_t> rest;
@@ -45,6 +40,9 @@ struct RandomInputs {
 inline constexpr char inputForms[] =
     "NAME=FILE.npy, NAME=FILE.pb, NAME=NUMBER, NAME=random[:SEED] or "
     "NAME=random(LOW,HIGH)[:SEED]";
+inline constexpr char rangeHelp[] =
+    "; integers from LOW to HIGH, both included, floats uniformly between "
+    "them; once for each input";
 
 /// What --help says of other options of both.
 inline constexpr char randomHelp[] =

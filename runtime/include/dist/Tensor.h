@@ -83,6 +83,7 @@ uint16_t floatToBfloat(float value);
 /// Integers from `low` to `high`, both included.
 struct IntegerRange {
   int64_t low = 0, high = 15;
+  bool operator==(const IntegerRange &other) const = default;
 };
 
 /// A tensor of values that depend only on seed, dtype, shape and range: floats

@@ -46,6 +46,9 @@ extern "C" {
 #endif
 
 #define DIST_ABI_VERSION 5
+/// Stack of the thread that runs dist_main, at least. Generated code takes up to
+/// an eighth of it, what it calls the rest.
+#define DIST_STACK_BYTES (8 << 20)
 #define DIST_API __attribute__((visibility("default")))
 
 /// One rank of a running program: its position in the mesh, its streams, events

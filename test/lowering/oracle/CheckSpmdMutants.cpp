@@ -158,7 +158,7 @@ bool Comparison::agrees(const Held &held, const host::Expected &expected) {
       tolerance.spread = &expected.spreads[i];
       tolerance.allowNonfinite = true;
       // Where rounding decides too much, f64 is asked, as dist-run advises.
-      if (host::compare(mesh, desc, toParts(held[i]),
+      if (host::compare(mesh, {desc}, toParts(held[i]),
                         expected.results.outputs[i].tensor, tolerance)
               .wrong > 0)
         return false;

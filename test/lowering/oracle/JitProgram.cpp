@@ -146,6 +146,7 @@ std::unique_ptr<JitProgram> JitProgram::make(ModuleOp module,
   buildLowerPipeline(passes, getCpuTarget(), LowerOptions());
   CodegenOptions codegen;
   codegen.optLevel = options.optLevel;
+  codegen.checksAddresses = options.checksAddresses;
   llvm::raw_svector_ostream stream(out->code);
   if (failed(passes.run(*out->lowered)) ||
       failed(emitObject(*out->lowered, stream, codegen)))

@@ -33,6 +33,8 @@ MLIRContext *getLoweringContext();
 
 struct JitOptions {
   unsigned optLevel = 0;
+  /// CodegenOptions::checksAddresses.
+  bool checksAddresses = false;
   /// Called with every pass, and the op that it is about to run on, which may
   /// be changed.
   std::function<void(StringRef pass, Operation *op)> beforePass;

@@ -1,4 +1,5 @@
 // RUN: dist-opt %s --split-input-file --dist-decompose-softmax --dist-recognize-windows | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-decompose-softmax --dist-recognize-windows=assume-masks | FileCheck %s --check-prefix=ASSUME
 
 // Masks of all kinds: constants of places, data beside them. What data may mask whole rows of by a number, which makes
 // the mean of all values of them, stays; so does what depends on the first key, or on the last.
@@ -95,6 +96,9 @@ func.func @data_and_infinity(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: t
 
 // CHECK-LABEL: @data_and_least_number(
 // CHECK-NOT: dist.attention
+// CHECK: dist.likely_window = array<i64: 1, 0>
+// ASSUME-LABEL: @data_and_least_number(
+// ASSUME: dist.attention{{.*}} window [1, 0]
 dist.mesh @m ["sp" = 2]
 func.func @data_and_least_number(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>, %alive: tensor<6xi64>) -> tensor<2x6x8xf32> {
   %zero = arith.constant 0.0 : f32
@@ -185,6 +189,9 @@ func.func @least_number(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor
 
 // CHECK-LABEL: @causal(
 // CHECK-NOT: dist.attention
+// ASSUME-LABEL: @causal(
+// ASSUME-NOT: dist.attention
+// ASSUME-LABEL: @width_below_two(
 dist.mesh @m ["sp" = 2]
 func.func @causal(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>, %alive: tensor<6xi64>) -> tensor<2x6x8xf32> {
   %zero = arith.constant 0.0 : f32

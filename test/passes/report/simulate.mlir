@@ -50,14 +50,14 @@ func.func @main(%x: tensor<64xf32>, %y: tensor<4xf32>, %l: tensor<8x8xf32>,
       tensor<8x8xf32>
 }
 
-// TABLE: simulated on sixteen: 130.8 s a step
+// TABLE: simulated on sixteen: 131 s a step
 // TABLE-NEXT: products 1.02 ms 0.0%
-// TABLE-NEXT: memory 512.0 us 0.0%
+// TABLE-NEXT: memory 512 us 0.0%
 // TABLE-NEXT: starting kernels 2.00 ms 0.0%
 // TABLE-NEXT: communication over b 16.4 s 12.5%
 // TABLE-NEXT: communication over a 49.0 s 37.5%
 // TABLE-NEXT: communication over a, b 54.4 s 41.6%
 // TABLE-NEXT: communication over b(1)2 11.0 s 8.4%
-// TABLE-NEXT: a device has 976.6 KiB of memory; a rank needs
+// TABLE-NEXT: a device has 977 KiB of memory; a rank needs
 
 // JSON: "simulation":{"machine":"sixteen","seconds":130.80353{{[0-9]*}},"compute_seconds":0.00353{{[0-9]*}},"product_seconds":0.001024,

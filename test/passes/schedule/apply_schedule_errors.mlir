@@ -74,6 +74,23 @@ dist.schedule @s on @m {
 
 // -----
 
+// Repeated parts within repeated ones: 125,000 times a.
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{is no valid pattern: it repeats a part more than 1000 times in all}}
+  dist.shard "/(((a{1,50}){1,50}){1,50})|act/" output [{"tp"}, {}]
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{is no valid pattern: it repeats a part more than 1000 times in all}}
+  dist.shard "/a{18446744073709551615}/" output [{"tp"}, {}]
+}
+
+// -----
+
 // An activation function has nothing to shard.
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {

@@ -103,3 +103,72 @@ func.func @main(%x: tensor<6x8xf32>, %r: tensor<6x4xf32>, %up: tensor<4x12x8xf32
          {dist.scope = "m"} ins(%2, %r : tensor<4x6x8xf32>, tensor<6x4xf32>) outs(%f3 : tensor<6x8xf32>) -> tensor<6x8xf32>
   return %3 : tensor<6x8xf32>
 }
+
+// -----
+
+// Biases of experts, and gate and up interleaved: two slices of one row, both of which need the mask. The row stays
+// pending for both, and the weighted sums are completed once.
+
+// SPMD-LABEL: func.func @main
+// SPMD-SAME: tensor<2x12xf32> {dist.global_type = tensor<4x12xf32>, dist.parameter = "m.up_bias"
+// SPMD-NOT: dist.all_
+// SPMD: dist.all_reduce %{{.*}} sum over "ep" {{.*}} : tensor<6x8xf32>
+// SPMD-NOT: dist.all_
+// SPMD: return
+
+#xw = affine_map<(t, n, k) -> (t, k)>
+#w = affine_map<(t, n, k) -> (t, n, k)>
+#y = affine_map<(t, n, k) -> (t, n)>
+#id = affine_map<(t, n) -> (t, n)>
+
+dist.mesh @m ["ep" = 2]
+dist.schedule @s on @m {
+  dist.shard "m" experts over "ep"
+}
+func.func @main(%x: tensor<6x8xf32>, %r: tensor<6x1xindex>, %up: tensor<4x12x8xf32> {dist.parameter = "m.up"},
+                %ub: tensor<4x12xf32> {dist.parameter = "m.up_bias"},
+                %down: tensor<4x8x6xf32> {dist.parameter = "m.down"},
+                %db: tensor<4x8xf32> {dist.parameter = "m.down_bias"}) -> tensor<6x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.gather %up[%r] gather_dims([0]) {dist.scope = "m"} : (tensor<4x12x8xf32>, tensor<6x1xindex>) -> tensor<6x12x8xf32>
+  %e = tensor.empty() : tensor<6x12xf32>
+  %h = tensor.empty() : tensor<6x6xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6x12xf32>) -> tensor<6x12xf32>
+  %1 = linalg.contract indexing_maps = [#xw, #w, #y] {dist.scope = "m"}
+         ins(%x, %0 : tensor<6x8xf32>, tensor<6x12x8xf32>) outs(%f : tensor<6x12xf32>) -> tensor<6x12xf32>
+  %2 = tensor.gather %ub[%r] gather_dims([0]) {dist.scope = "m"} : (tensor<4x12xf32>, tensor<6x1xindex>) -> tensor<6x12xf32>
+  %3 = arith.addf %1, %2 {dist.scope = "m"} : tensor<6x12xf32>
+  %gate = tensor.extract_slice %3[0, 0] [6, 6] [1, 2] {dist.scope = "m"} : tensor<6x12xf32> to tensor<6x6xf32>
+  %linear = tensor.extract_slice %3[0, 1] [6, 6] [1, 2] {dist.scope = "m"} : tensor<6x12xf32> to tensor<6x6xf32>
+  %4 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+         ins(%gate : tensor<6x6xf32>) outs(%h : tensor<6x6xf32>) attrs = {dist.scope = "m"} {
+  ^bb0(%in: f32, %out: f32):
+    %one = arith.constant 1.0 : f32
+    %a = arith.negf %in : f32
+    %b = math.exp %a : f32
+    %c = arith.addf %b, %one : f32
+    %d = arith.divf %one, %c : f32
+    linalg.yield %d : f32
+  } -> tensor<6x6xf32>
+  %5 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+         ins(%linear : tensor<6x6xf32>) outs(%h : tensor<6x6xf32>) attrs = {dist.scope = "m"} {
+  ^bb0(%in: f32, %out: f32):
+    %one = arith.constant 1.0 : f32
+    %a = arith.addf %in, %one : f32
+    linalg.yield %a : f32
+  } -> tensor<6x6xf32>
+  %6 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+         ins(%4, %5 : tensor<6x6xf32>, tensor<6x6xf32>) outs(%h : tensor<6x6xf32>) attrs = {dist.scope = "m"} {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %a = arith.mulf %in, %in2 : f32
+    linalg.yield %a : f32
+  } -> tensor<6x6xf32>
+  %7 = tensor.gather %down[%r] gather_dims([0]) {dist.scope = "m"} : (tensor<4x8x6xf32>, tensor<6x1xindex>) -> tensor<6x8x6xf32>
+  %e2 = tensor.empty() : tensor<6x8xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %8 = linalg.contract indexing_maps = [#xw, #w, #y] {dist.scope = "m"}
+         ins(%6, %7 : tensor<6x6xf32>, tensor<6x8x6xf32>) outs(%f2 : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %9 = tensor.gather %db[%r] gather_dims([0]) {dist.scope = "m"} : (tensor<4x8xf32>, tensor<6x1xindex>) -> tensor<6x8xf32>
+  %10 = arith.addf %8, %9 {dist.scope = "m"} : tensor<6x8xf32>
+  return %10 : tensor<6x8xf32>
+}

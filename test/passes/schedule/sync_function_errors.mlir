@@ -50,25 +50,6 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// The same of floats whose sum is wider: it is over before a bias.
-dist.mesh @m ["tp" = 2]
-dist.schedule @s on @m {
-  // expected-error@below {{takes a value that is #dist.sharding<@m, [{}], partial = sum {"tp"}>, but here it is #dist.sharding<@m, [{}]>; a 'row' directive over "tp", of the linear layer that makes it, leaves its sum pending, but not beyond a bias where floats are of 16 bits: there 'dist.decompose' of the layer and a sync of its '.matmul'}}
-  dist.sync "a" fwd_post @sum
-}
-func.func private @sum(%part: tensor<8xbf16> {dist.sharding = #dist.sharding<@m, [{}], partial = sum {"tp"}>})
-    -> (tensor<8xbf16> {dist.sharding = #dist.sharding<@m, [{}]>}) {
-  %0 = dist.all_reduce %part sum over "tp" : tensor<8xbf16>
-  return %0 : tensor<8xbf16>
-}
-func.func @main(%x: tensor<8xbf16>) -> tensor<8xbf16> {
-  // expected-note@below {{the value is made here}}
-  %0 = math.exp %x {dist.scope = "a"} : tensor<8xbf16>
-  return %0 : tensor<8xbf16>
-}
-
-// -----
-
 dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
   // expected-error@below {{@sum gives its argument back as it is, which cannot bring a value from #dist.sharding<@m, [{}], partial = sum {"tp"}> to #dist.sharding<@m, [{}]>}}

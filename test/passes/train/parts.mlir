@@ -9,7 +9,7 @@
 // CHECK: tensor<4x4xf32> {dist.parameter = "w", dist.part = #dist.part<[4, 0] of [8, 4]>}
 // CHECK-SAME: tensor<4x4xf32> {dist.parameter = "w2", dist.updated}
 // CHECK-SAME: tensor<4x4xf32> {dist.output = "w2", dist.updates = 2 : i64}
-// ALL: tensor<4x4xf32> {dist.output = "w[4:8]", dist.updates = 1 : i64}
+// ALL: tensor<4x4xf32> {dist.output = "w", dist.part = #dist.part<[4, 0] of [8, 4]>, dist.updates = 1 : i64}
 // ALL-SAME: tensor<4x4xf32> {dist.output = "w2", dist.updates = 2 : i64}
 
 // A part that nothing depends on is trained with the others, as it is where the parameter is whole: weights decay.

@@ -520,8 +520,6 @@ def unsigned():
             case(op, [x, y.clip(1)], kind, opset=14)
         case("Mod", [x, y], kind)
         case("Mod", [x, y], kind + "_like_c", fmod=1)
-        if kind in ("u32", "u64"):
-            case("Pow", [u(3, 7, 2, top, 1, 0), u(5, 2, 8 * dtype().itemsize - 1, 2, top, 3)], kind, opset=15)
         for op in ["Max", "Min"]:
             case(op, [x, y, u(top - 5)], kind)
         case("Clip", [x, u(5, shape=()), u(top - 3, shape=())], kind)

@@ -29,6 +29,22 @@ TEST_F(SizesTest, EqualPolynomialsAreEqualNumbers) {
   EXPECT_TRUE(isOpen(b));
 }
 
+TEST_F(SizesTest, NumbersHaveTheBoundOfTensors) {
+  int64_t most = int64_t(1) << 46;
+  EXPECT_EQ(sub(add(b, most), b), most);
+  EXPECT_FALSE(sizes.wasExceeded());
+  (void)add(b, most + 1);
+  EXPECT_TRUE(sizes.wasExceeded());
+  (void)mul(mul(b, most), 2);
+  EXPECT_TRUE(sizes.wasExceeded());
+  // Nothing wraps.
+  (void)add(add(b, INT64_MAX), INT64_MAX);
+  EXPECT_TRUE(sizes.wasExceeded());
+  (void)mul(mul(b, INT64_MAX), s);
+  EXPECT_TRUE(sizes.wasExceeded());
+  EXPECT_FALSE(sizes.isAtLeast(b, INT64_MAX));
+}
+
 TEST_F(SizesTest, DivisionLeavesNoRest) {
   EXPECT_EQ(sizes.divide(mul(mul(b, s), 64), mul(s, 16)), mul(b, 4));
   EXPECT_EQ(sizes.divide(mul(add(b, s), add(b, 2)), add(b, 2)), add(b, s));

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints a transformer with sliding windows as linalg, the program of one device: layers of q, k, v, o and a residual.
 
-Query i sees the keys from i - left to i + right; the others get -inf, or with --least the least number of f32. Weights
-are inputs, so that dist-run --random draws them; scales make up for their size, so that rounding does not grow from
-layer to layer.
+Query i sees the keys from i - left to i + right; the others get -inf, with --least the least number of f32, or another
+with --masked. With --capped, scores are limited by a tanh before they are masked. Weights are inputs, so that dist-run
+--random draws them; scales make up for their size, so that rounding does not grow from layer to layer.
 """
 
 import argparse
@@ -22,6 +22,8 @@ MAPS = """
 #bias = affine_map<(b, h, g, i, j) -> (h, g, i, j)>
 #column = affine_map<(b, h, g, i, j) -> (h, j)>
 #slope = affine_map<(b, h, g, i, j) -> (h)>
+#row = affine_map<(b, h, g, i, j) -> (b, h, g, i)>
+#sink = affine_map<(b, h, g, i, j) -> (h, g)>
 #rows = affine_map<(b, s, n) -> (b, s, n)>
 """
 
@@ -65,6 +67,11 @@ def linear(name, scope, source, batch, rows, outputs, inputs):
       outs(%f_{name} : {whole}) -> {whole}"""
 
 
+CAPPED = """    %part = arith.divf %t, %cap : f32
+    %limited = math.tanh %part : f32
+    %capped = arith.mulf %limited, %cap : f32
+"""
+
 ADDED = """
     %ri = arith.index_cast %i : index to i64
     %rj = arith.index_cast %j : index to i64
@@ -107,6 +114,46 @@ def drops(n, scores, scope, a):
   }} -> {scores}"""
 
 
+def softmax(n, shape, scope, a):
+    """The weights; with a sink, a column of each head is behind the scores, and dropped after the softmax."""
+    scores, joined, column = tensor(*shape), tensor(*shape[:-1], shape[-1] + 1), tensor(*shape[:-1], 1)
+    if not a.sink:
+        return f"""
+  %p_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
+      ins(%x_{n} : {scores}) outs(%es_{n} : {scores}) -> {scores}"""
+    sizes, rows = ", ".join(map(str, shape)), tensor(*shape[:-1])
+    shift = f"""
+  %em_{n} = tensor.empty() : {rows}
+  %fm_{n} = linalg.fill ins(%infinity : f32) outs(%em_{n} : {rows}) -> {rows}
+  %max_{n} = linalg.generic {{indexing_maps = [#scores, #row],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}}
+      ins(%c_{n}_joined : {joined}) outs(%fm_{n} : {rows}) attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32, %out: f32):
+    %r = arith.maximumf %a, %out : f32
+    linalg.yield %r : f32
+  }} -> {rows}
+  %j_{n} = linalg.generic {{indexing_maps = [#scores, #row, #scores], iterator_types = {parallel(5)}}}
+      ins(%c_{n}_joined, %max_{n} : {joined}, {rows}) outs(%ej_{n} : {joined}) attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %r = arith.subf %a, %b : f32
+    linalg.yield %r : f32
+  }} -> {joined}"""
+    whole = f"%c_{n}_joined" if a.shifted else f"%j_{n}"
+    return f"""
+  %ec_{n} = tensor.empty() : {column}
+  %col_{n} = linalg.generic {{indexing_maps = [#sink, #scores], iterator_types = {parallel(5)}}}
+      ins(%sink{n} : {tensor(*shape[1:3])}) outs(%ec_{n} : {column}) attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  }} -> {column}
+  {whole} = tensor.concat dim(4) %x_{n}, %col_{n} {{dist.scope = "{scope}"}} : ({scores}, {column}) -> {joined}
+  %ej_{n} = tensor.empty() : {joined}{shift if a.shifted else ""}
+  %pj_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
+      ins(%j_{n} : {joined}) outs(%ej_{n} : {joined}) -> {joined}
+  %p_{n} = tensor.extract_slice %pj_{n}[0, 0, 0, 0, 0] [{sizes}] [1, 1, 1, 1, 1] {{dist.scope = "{scope}"}}
+      : {joined} to {scores}"""
+
+
 def layer(number, source, a):
     size, groups = a.features // a.heads, a.heads // a.kv_heads
     scope, n = f"layers.{number}.attention", number
@@ -131,7 +178,7 @@ def layer(number, source, a):
       : {tensor(a.batch, a.sequence, a.kv_heads * size)} into {keys}"""
     maps = "".join(f", affine_map<(b, h, g, i, j) -> ({', '.join(LEARNED[kind][0])})>" for kind in a.learned)
     types = "".join(f", {learned_type(kind, a)}" for kind in a.learned)
-    shift, changed = "%t", ""
+    shift, changed = "%capped" if a.capped else "%t", ""
     for kind in a.learned:
         changed += LEARNED[kind][1].format(before=shift) + "\n"
         shift = f"%r_{kind}"
@@ -155,7 +202,7 @@ def layer(number, source, a):
     %i = linalg.index 3 : index
     %j = linalg.index 4 : index
     %t = arith.mulf %a, %scale : f32
-{changed}    %to = arith.addi %j, %left : index
+{CAPPED if a.capped else ""}{changed}    %to = arith.addi %j, %left : index
     %from = arith.addi %i, %right : index
     %near = arith.cmpi sle, %i, %to : index
     %past = arith.cmpi sle, %j, %from : index
@@ -163,8 +210,7 @@ def layer(number, source, a):
 {mask}{ADDED if added else ""}
     linalg.yield {"%z" if added else "%r"} : f32
   }} -> {scores}
-  %p_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
-      ins(%x_{n} : {scores}) outs(%es_{n} : {scores}) -> {scores}
+{softmax(n, (a.batch, a.kv_heads, groups, a.sequence, a.sequence), scope, a)}
 {drops(n, scores, scope, a)}
   %eo_{n} = tensor.empty() : {queries}
   %fo_{n} = linalg.fill ins(%zero : f32) outs(%eo_{n} : {queries}) -> {queries}
@@ -188,11 +234,15 @@ def main():
     for name, value in dict(layers=1, batch=1, sequence=32, features=16, heads=4, kv_heads=4, left=3, right=0).items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--least", action="store_true")
+    parser.add_argument("--masked", help="the number for keys outside of the window")
+    parser.add_argument("--capped", action="store_true", help="no score is larger than 5 in magnitude")
     parser.add_argument("--tied", action="store_true", help="values are the keys")
     parser.add_argument("--halo", action="store_true", help="a layer's input is exchanged where the layer begins")
     parser.add_argument("--selected", action="store_true", help="masked scores are replaced, not added to")
     parser.add_argument("--learned", nargs="*", default=[], choices=LEARNED, help="inputs that all layers share")
     parser.add_argument("--dropped", action="store_true", help="a fifth of the weights, by what is drawn for their places")
+    parser.add_argument("--sink", action="store_true", help="a learned number of each head is behind the scores")
+    parser.add_argument("--shifted", action="store_true", help="with --sink, rows less their largest element")
     parser.add_argument("--bias", action="store_true", help="what is added to scores, keys and heads is learned")
     a = parser.parse_args()
     size = a.features // a.heads
@@ -204,6 +254,9 @@ def main():
         for name in "qkvo":
             outputs = a.kv_heads * size if name in "kv" else a.features
             arguments.append(f'%w_{name}{number}: {tensor(outputs, a.features)} {{dist.input = "w_{name}{number}"}}')
+        if a.sink:
+            kind = tensor(a.kv_heads, a.heads // a.kv_heads)
+            arguments.append(f'%sink{number}: {kind} {{dist.input = "sink{number}"}}')
         for name, _, kind in biases(a, number) if a.bias else []:
             arguments.append(f'{name}: {kind} {{dist.input = "{name[1:]}"}}')
     print(MAPS)
@@ -211,7 +264,9 @@ def main():
         print('dist.mesh @m ["sp" = 4]')
     print("func.func @main(" + ",\n    ".join(arguments) + f') -> ({whole} {{dist.output = "y"}}) {{')
     print(f"""  %zero = arith.constant 0.0 : f32
-  %masked = arith.constant {"-3.40282347E+38" if a.least else "0xFF800000"} : f32
+  %masked = arith.constant {a.masked or ("-3.40282347E+38" if a.least else "0xFF800000")} : f32
+  %infinity = arith.constant 0xFF800000 : f32
+  %cap = arith.constant 5.0 : f32
   %scale = arith.constant {size ** -0.5 / a.features:.9f} : f32
   %damped = arith.constant {1 / a.features:.9f} : f32
   %seed = arith.constant 7 : i64

@@ -1,0 +1,18 @@
+//===- StaticBounds.h - Numbers of a program that leave tensors -*- C++ -*-===//
+
+#ifndef DIST_PASSES_SIZES_STATICBOUNDS_H
+#define DIST_PASSES_SIZES_STATICBOUNDS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::dist {
+
+/// An error at the first op in `root` whose own numbers (sizes, offsets,
+/// strides, pads, bounds of loops, indexing maps) do not fit its tensors or
+/// 64 bits. Sizes that are not known yet are not judged, and computed numbers
+/// are checked when the program runs (--dist-guard-ops).
+LogicalResult checkStaticBounds(Operation *root);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SIZES_STATICBOUNDS_H

@@ -1,0 +1,10 @@
+func.func @main(%x: tensor<16xf32> {dist.input = "i0"}) -> (tensor<5xf32> {dist.output = "y"}) {
+%e = tensor.empty() : tensor<5xf32>
+%r = linalg.generic {indexing_maps = [affine_map<(i,j)->(i)>, affine_map<(i,j)->(j)>], iterator_types = ["reduction","parallel"]} ins(%x : tensor<16xf32>) outs(%e : tensor<5xf32>) {
+^bb0(%a: f32, %o: f32):
+%k = linalg.index 0 : index
+%q = tensor.extract %x[%k] : tensor<16xf32>
+linalg.yield %q : f32
+} -> tensor<5xf32>
+return %r : tensor<5xf32>
+}

@@ -1,0 +1,109 @@
+//===- NamePatternTest.cpp - Patterns beside another matcher of them ------===//
+
+#include "passes/schedule/names/NamePattern.h"
+#include "passes/schedule/names/NameTrie.h"
+#include "llvm/ADT/STLExtras.h"
+#include <gtest/gtest.h>
+#include <random>
+#include <regex>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+using Random = std::mt19937;
+
+size_t pick(Random &random, size_t count) { return random() % count; }
+
+/// A regular expression of names of a, b and dots.
+std::string makeRegex(Random &random, int depth) {
+  static const char *const atoms[] = {"a", "b", "\\.", ".", "[^.]", "[ab]", "[[:alpha:]]"};
+  static const char *const repetitions[] = {"*", "+", "?", "{2}", "{0,2}", "{1,}", "{0}"};
+  if (depth == 0 || pick(random, 3) == 0)
+    return atoms[pick(random, std::size(atoms))];
+  std::string one = makeRegex(random, depth - 1);
+  switch (pick(random, 4)) {
+  case 0:
+    return "(" + one + "|" + makeRegex(random, depth - 1) + ")";
+  case 1:
+    return "(" + one + ")" + repetitions[pick(random, std::size(repetitions))];
+  default:
+    return one + makeRegex(random, depth - 1);
+  }
+}
+
+std::string makeName(Random &random) {
+  std::string name;
+  for (size_t i = pick(random, 7) + 1; i > 0; --i)
+    name += "ab."[pick(random, 3)];
+  return name;
+}
+} // namespace
+
+/// All names at once and each alone, beside the C++ library's matcher.
+TEST(NamePattern, MatchesWhatTheLibraryMatches) {
+  Random random(1);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::string regex = makeRegex(random, 4), error;
+    std::optional<NamePattern> pattern =
+        NamePattern::parse("/" + regex + "/", error);
+    ASSERT_TRUE(pattern) << regex << ": " << error;
+    std::regex expected(regex, std::regex::extended);
+    std::vector<std::string> names;
+    for (int i = 0; i < 40; ++i)
+      names.push_back(makeName(random));
+    NameTrie trie;
+    for (const std::string &name : names)
+      trie.insert(name);
+    SmallVector<unsigned> found = trie.match(*pattern);
+    for (unsigned node = NameTrie::kRoot + 1; node < trie.size(); ++node) {
+      std::string name = trie.getName(node).str();
+      bool is = std::regex_match(name, expected);
+      EXPECT_EQ(pattern->matches(name), is) << regex << " on " << name;
+      EXPECT_EQ(llvm::is_contained(found, node), is) << regex << " on " << name;
+    }
+  }
+}
+
+TEST(NamePattern, ManyNumbersAndManyNames) {
+  std::string error;
+  NameTrie trie;
+  std::vector<std::string> names;
+  for (int i = 0; i < 5000; ++i)
+    names.push_back("layers." + std::to_string(i) + ".act");
+  for (const std::string &name : names)
+    trie.insert(name);
+  auto count = [&](StringRef text) {
+    auto pattern = NamePattern::parse(text, error);
+    return pattern ? static_cast<int>(trie.match(*pattern).size()) : -1;
+  };
+  EXPECT_EQ(count("layers.{1..4000}.*"), 4000);
+  EXPECT_EQ(count("layers.{7..65541}.a?t"), 4993);
+  EXPECT_EQ(count("layers.17.act"), 1);
+  EXPECT_EQ(count("layers.**"), 10000);
+  EXPECT_EQ(count("**"), 10001);
+  EXPECT_EQ(count(""), 1); // the model itself
+  EXPECT_EQ(count("**.4???.act"), 1000);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(count("/(layers|blocks)." + std::to_string(i) + ".act/"), 1);
+}
+
+/// One name of many components, each of which is a name, too.
+TEST(NamePattern, DeepNames) {
+  std::string name = "a", error;
+  for (int i = 0; i < 20000; ++i)
+    name += ".a";
+  NameTrie trie;
+  trie.insert(name);
+  EXPECT_EQ(trie.match(*NamePattern::parse("a.*", error)).size(), 1u);
+  EXPECT_EQ(trie.match(*NamePattern::parse("**", error)).size(), 20001u);
+}
+
+TEST(NamePattern, RepetitionsAreBounded) {
+  std::string error;
+  EXPECT_TRUE(NamePattern::parse("/(a{10}){100}/", error));
+  for (const char *text :
+       {"/(a{11}){100}/", "/((a{1,20}){1,20}){1,20}/", "/a{1001,}/",
+        "/(b|(a{2}c){2,}){251}/", "/a{99999999999999999999}/"})
+    EXPECT_FALSE(NamePattern::parse(text, error)) << text;
+}
