@@ -128,10 +128,17 @@ ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
   diagnostic << "\"" << pattern << "\" matches none of the program's "
              << names.size() << " " << stringify(kind) << "s";
   SmallVector<StringRef> fitting = findFitting(directive, names);
-  if (StringRef near = findNearMiss(pattern, fitting); !near.empty())
+  StringRef near = findNearMiss(pattern, fitting);
+  // The name of a module, in place of that of its parameter.
+  if (near.empty() && kind == TargetKind::Parameter)
+    for (unsigned number : match(scopes, kind, (pattern + ".*").str()))
+      if (near.empty() &&
+          llvm::is_contained(fitting, scopes.getTensor(number).name))
+        near = scopes.getTensor(number).name;
+  if (!near.empty())
     diagnostic << "; did you mean \"" << near << "\"?";
   else if (!names.empty())
-    diagnostic << ", such as \"" << names.back() << "\"";
+    diagnostic << ", such as \"" << fitting.back() << "\"";
   else if (kind == TargetKind::Module)
     diagnostic << ": no op has a '" << kScopeAttr << "'";
   else if (kind == TargetKind::Value)

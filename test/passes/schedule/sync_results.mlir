@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: func.func @partial
 // CHECK: %[[SCORES:.*]] = linalg.contract {{.*}}dist.scope = "m.gate"
-// CHECK: %[[SUM:.*]] = linalg.reduce ins(%[[SCORES]]
+// CHECK: %[[SUM:.*]] = linalg.reduce {{.*}}ins(%[[SCORES]]
 // CHECK: %[[Y:.*]] = linalg.contract {{.*}}dist.scope = "m.down"
 // CHECK: %[[SYNC:.*]] = dist.sync %[[Y]] fwd_post reduce_scatter dim 0 over "tp"
 // CHECK-NOT: dist.sync
@@ -20,14 +20,14 @@ dist.schedule @s on @m {
   dist.shard "m.down" row over "tp"
   dist.sync "m" fwd_post reduce_scatter dim -2 over "tp" expect 1
 }
-func.func @partial(%x: tensor<6x8xf32>, %g: tensor<4x8xf32> {dist.parameter = "m.gate.weight"},
+func.func @partial(%x: tensor<6x8xf32>, %h: tensor<6x8xf32>, %g: tensor<4x8xf32> {dist.parameter = "m.gate.weight"},
     %w: tensor<8x8xf32> {dist.parameter = "m.down.weight"}) -> (tensor<6x4xf32>, tensor<6xf32>, tensor<6x8xf32>) {
   %e4 = tensor.empty() : tensor<6x4xf32>
   %e1 = tensor.empty() : tensor<6xf32>
   %e8 = tensor.empty() : tensor<6x8xf32>
   %scores = linalg.contract indexing_maps = [#x, #w, #y] {dist.scope = "m.gate"} ins(%x, %g : tensor<6x8xf32>, tensor<4x8xf32>) outs(%e4 : tensor<6x4xf32>) -> tensor<6x4xf32>
   %sum = linalg.reduce { arith.addf } ins(%scores : tensor<6x4xf32>) outs(%e1 : tensor<6xf32>) dimensions = [1] {dist.scope = "m"}
-  %y = linalg.contract indexing_maps = [#x, #w, #y] {dist.scope = "m.down"} ins(%x, %w : tensor<6x8xf32>, tensor<8x8xf32>) outs(%e8 : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %y = linalg.contract indexing_maps = [#x, #w, #y] {dist.scope = "m.down"} ins(%h, %w : tensor<6x8xf32>, tensor<8x8xf32>) outs(%e8 : tensor<6x8xf32>) -> tensor<6x8xf32>
   %a = linalg.exp ins(%scores : tensor<6x4xf32>) outs(%e4 : tensor<6x4xf32>) -> tensor<6x4xf32>
   return %scores, %sum, %y : tensor<6x4xf32>, tensor<6xf32>, tensor<6x8xf32>
 }

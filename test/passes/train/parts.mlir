@@ -14,8 +14,8 @@
 
 // A part that nothing depends on is trained with the others, as it is where the parameter is whole: weights decay.
 
-// UNREAD: tensor<4x4xf32> {dist.output = "w[0:4]", dist.updates = 1 : i64}
-// UNREAD-SAME: tensor<4x4xf32> {dist.output = "w[4:8]", dist.updates = 2 : i64}
+// UNREAD: tensor<4x4xf32> {dist.output = "w", dist.part = #dist.part<[0, 0] of [8, 4]>, dist.updates = 1 : i64}
+// UNREAD-SAME: tensor<4x4xf32> {dist.output = "w", dist.part = #dist.part<[4, 0] of [8, 4]>, dist.updates = 2 : i64}
 // UNREAD-NOT: dist.output = "alone"
 
 // TWICE: error: has two arguments with the same elements of parameter 'w': 1 and 2; trained, they would come to differ
