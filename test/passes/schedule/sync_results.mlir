@@ -13,7 +13,7 @@
 // CHECK: %[[SUM:.*]] = linalg.reduce {{.*}}ins(%[[SCORES]]
 // CHECK: %[[Y:.*]] = linalg.contract {{.*}}dist.scope = "m.down"
 // CHECK: %[[SYNC:.*]] = dist.sync %[[Y]] fwd_post reduce_scatter dim 0 over "tp"
-// CHECK-NOT: dist.sync
+// CHECK-NOT: = dist.sync
 // CHECK: return %[[SCORES]], %[[SUM]], %[[SYNC]]
 dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
