@@ -160,12 +160,12 @@ bool mlir::dist::test::makeSync(RandomProgram &p) {
   OperationState state(p.loc, SyncOp::getOperationName());
   SyncOp::build(p.b, state, TypeRange(type), x, StringAttr(),
                 SyncModeAttr::get(context, SyncMode::FwdPost),
-                SyncKindAttr::get(context, kind), from, to,
+                /*number=*/IntegerAttr(), SyncKindAttr::get(context, kind), from, to,
                 /*low=*/IntegerAttr(), /*high=*/IntegerAttr(), BoundaryAttr(),
                 p.b.getArrayAttr(refs), p.b.getI64IntegerAttr(1),
                 /*function=*/FlatSymbolRefAttr(),
                 /*backward=*/FlatSymbolRefAttr(), FlatSymbolRefAttr(),
-                UnitAttr(),
+                /*except=*/StringAttr(), UnitAttr(),
                 /*expect=*/IntegerAttr(), StringAttr());
   p.add(p.b.create(state)->getResult(0), range);
   return true;

@@ -137,8 +137,10 @@ host::Program mlir::dist::compileAndLoad(ModuleOp module,
 
 std::string RunCompiler::findWeights(ModuleOp module, StringRef file) {
   std::string weights = weightsPath(module, file, common.weights);
-  return weights.empty() ? weights
-                         : std::filesystem::absolute(weights).string();
+  if (!weights.empty())
+    weights = std::filesystem::absolute(weights).string();
+  host::noteInput(weights);
+  return weights;
 }
 
 host::Program RunCompiler::describe(ModuleOp module, StringRef file) {
@@ -154,7 +156,6 @@ host::Program RunCompiler::describe(ModuleOp module, StringRef file) {
 host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
                                    int64_t ranks) {
   std::string weightsFile = findWeights(module, file);
-  host::noteInput(weightsFile);
   // Their path may be no UTF-8, as what stands in a manifest must be.
   module->removeAttr(kWeightsAttr);
   BundleOptions options;

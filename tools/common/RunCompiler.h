@@ -43,7 +43,7 @@ struct RunCompiler {
   ::dist::Program compile(ModuleOp module, StringRef file,
                           Form form = Form::Fast, int64_t ranks = 0);
 
-  /// The file of the module's parameters, "" for none.
+  /// The file of the module's parameters, "" for none; no output replaces it.
   std::string findWeights(ModuleOp module, StringRef file);
 
   Stages &stages;

@@ -111,7 +111,8 @@ ScheduleApplication::findFitting(ScheduleDirectiveOpInterface directive,
     for (unsigned number : match(scopes, kind, "**")) {
       const NamedTensor &tensor = scopes.getTensor(number);
       auto type = dyn_cast<RankedTensorType>(tensor.getType());
-      if (type && type.getRank() == static_cast<int64_t>(shard.getDims()->size()))
+      int64_t rank = shard.getDims()->size();
+      if (type && type.getRank() == rank)
         fitting.push_back(tensor.name);
     }
   return fitting.empty() ? SmallVector<StringRef>(names) : fitting;
@@ -161,8 +162,10 @@ ScheduleApplication::apply(ScheduleDirectiveOpInterface directive) {
   FailureOr<unsigned> places = directive.apply(*this, *targets);
   // Alternatives are counted once they are chosen from.
   bool isKnown =
-      alternatives.empty() || alternatives.back().directive != directive.getOperation();
-  if (succeeded(places) && isKnown && failed(verifyExpected(directive, *places)))
+      alternatives.empty() ||
+      alternatives.back().directive != directive.getOperation();
+  if (succeeded(places) && isKnown &&
+      failed(verifyExpected(directive, *places)))
     return failure();
   return places;
 }

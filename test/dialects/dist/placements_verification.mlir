@@ -128,7 +128,7 @@ func.func @f(%x: tensor<8xf32>) {
 // C5
 dist.mesh @m ["tp" = 4]
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error@below {{outside a schedule cannot be 'optional', and expects nothing}}
+  // expected-error@below {{outside a schedule cannot be 'optional', and expects and excepts nothing}}
   %0 = dist.sync %x fwd_pre all_gather dim 0 over "tp" optional : tensor<8xf32>
   return
 }

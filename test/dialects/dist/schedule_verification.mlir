@@ -121,14 +121,6 @@ dist.schedule @s on @m {
 
 // -----
 
-dist.mesh @m ["tp" = 4]
-dist.schedule @s on @m {
-  // expected-error@below {{dimension -1 is out of range}}
-  dist.sync "fc" fwd_post scatter dim -1 over "tp"
-}
-
-// -----
-
 // C3
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {

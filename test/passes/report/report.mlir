@@ -46,7 +46,7 @@
 // JSON-SAME: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152,"packed_bytes_per_rank":0},"all_gather":{"count":11,"bytes_sent_per_rank":2256,"packed_bytes_per_rank":0}},"packed_bytes_per_rank":0
 // JSON-SAME: "parameter_bytes_per_rank":16384,"state_bytes_per_rank":0,"constant_bytes_per_rank":0,"peak_bytes_per_rank":41008,"flops_per_rank":262144}
 // JSON-SAME: {"name":"other","runs":false,"collectives":[],"totals":{},"packed_bytes_per_rank":0,"parameter_bytes_per_rank":0,"state_bytes_per_rank":0,"constant_bytes_per_rank":0,"peak_bytes_per_rank":16,"flops_per_rank":0}
-// JSON-SAME: {"name":"constants","runs":false,"collectives":[],"totals":{},"packed_bytes_per_rank":0,"parameter_bytes_per_rank":0,"state_bytes_per_rank":0,"constant_bytes_per_rank":108,"peak_bytes_per_rank":108,"flops_per_rank":0}]}
+// JSON-SAME: {"name":"constants","runs":false,"collectives":[],"totals":{},"packed_bytes_per_rank":0,"parameter_bytes_per_rank":0,"state_bytes_per_rank":0,"constant_bytes_per_rank":108,"peak_bytes_per_rank":108,"flops_per_rank":0}],"idle":{"share":0,"axes":[],"places":[]}}
 
 dist.mesh @m ["dp" = 2, "tp" = 4]
 

@@ -220,7 +220,7 @@ def write_operators(path):
             add(kind, "Pow", f"Pow{place}", f"{kind} {constant}", [])
     inputs = [f'  input {{ name: "{kind}_values" {tensor} }}' for kind in TYPES]
     body = "\n".join(nodes + inputs + outputs)
-    path.write_text(f'ir_version: 10\nopset_import {{ version: 22 }}\ngraph {{\n  name: "g"\n{body}\n}}\n')
+    path.write_text(f'ir_version: 10\nopset_import {{ version: 28 }}\ngraph {{\n  name: "g"\n{body}\n}}\n')
 
 
 def write(folder):
