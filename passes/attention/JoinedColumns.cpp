@@ -153,7 +153,8 @@ bool Separation::visitLoops(linalg::LinalgOp op, OpOperand &use, int64_t dim) {
   }
   if (op.getNumReductionLoops() != 1 ||
       op.getIteratorTypesArray()[*loop] != utils::IteratorType::reduction ||
-      !getCombine(op) || !getFilled(op.getDpsInits()[0]))
+      !getCombine(op) || !getFilled(op.getDpsInits()[0]) ||
+      op.hasIndexSemantics())
     return false;
   if (!llvm::is_contained(reductions, op))
     reductions.push_back(op);

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/attention/ElementOf.h"
 #include "passes/attention/Product.h"
@@ -35,23 +36,25 @@ static std::optional<unsigned> getMaximumDim(linalg::GenericOp op) {
   return std::nullopt;
 }
 
-/// If the op subtracts from each element of its first input the largest of its
-/// row: the dimension of rows.
-static std::optional<unsigned> getShiftedDim(linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 2 ||
-      op->getNumResults() != 1 || op.getNumParallelLoops() != op.getNumLoops())
+/// If the subtraction, in the body of an elementwise op, is of an element and
+/// the largest of its row: the dimension of rows.
+static std::optional<unsigned> getShiftedDim(linalg::GenericOp op,
+                                             arith::SubFOp less) {
+  auto element = dyn_cast<BlockArgument>(less.getLhs()),
+       shift = dyn_cast<BlockArgument>(less.getRhs());
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() || !element || !shift ||
+      element == shift || element.getOwner() != op.getBody() ||
+      shift.getOwner() != op.getBody() || !element.hasOneUse() ||
+      !shift.hasOneUse())
     return std::nullopt;
-  Block &body = *op.getBody();
-  auto less =
-      body.getTerminator()->getOperand(0).getDefiningOp<arith::SubFOp>();
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!less || !llvm::hasSingleElement(body.without_terminator()) ||
-      less.getLhs() != body.getArgument(0) ||
-      less.getRhs() != body.getArgument(1) || !maps[0].isIdentity() ||
-      !maps[2].isIdentity())
+  OpOperand *whole = op.getMatchingOpOperand(element),
+            *rows = op.getMatchingOpOperand(shift);
+  if (!op.isDpsInput(whole) || !op.isDpsInput(rows) ||
+      !op.getMatchingIndexingMap(whole).isIdentity())
     return std::nullopt;
-  Value row = op.getInputs()[1];
-  AffineMap place = maps[1];
+  Value row = rows->get();
+  AffineMap place = op.getMatchingIndexingMap(rows);
   while (Operation *maker = row.getDefiningOp()) {
     AffineMap before = mapThroughUnitReshape(maker, place);
     if (!before)
@@ -62,13 +65,13 @@ static std::optional<unsigned> getShiftedDim(linalg::GenericOp op) {
   auto largest = row.getDefiningOp<linalg::GenericOp>();
   std::optional<unsigned> dim =
       largest ? getMaximumDim(largest) : std::optional<unsigned>();
-  if (!dim || largest.getInputs()[0] != op.getInputs()[0])
+  if (!dim || largest.getInputs()[0] != whole->get())
     return std::nullopt;
   // The row of the element itself.
   AffineMap in = largest.getIndexingMapsArray()[0],
             out = largest.getIndexingMapsArray()[1];
   ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(op.getInputs()[0].getType()).getShape();
+      cast<RankedTensorType>(whole->get().getType()).getShape();
   for (auto [expr, at] :
        llvm::zip_equal(out.getResults(), place.getResults())) {
     std::optional<unsigned> own = in.getResultPosition(expr);
@@ -79,21 +82,52 @@ static std::optional<unsigned> getShiftedDim(linalg::GenericOp op) {
   return dim;
 }
 
+/// The dimension of rows, if the op does nothing but subtract their largest
+/// elements.
+static std::optional<unsigned> getShiftedDim(linalg::GenericOp op) {
+  Block &body = *op.getBody();
+  auto less =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::SubFOp>();
+  if (!less || !llvm::hasSingleElement(body.without_terminator()) ||
+      op.getNumDpsInputs() != 2 ||
+      !op.getIndexingMapsArray().back().isIdentity())
+    return std::nullopt;
+  return getShiftedDim(op, less);
+}
+
+/// Whether the use is in e^(x - the largest of x along the dimension), which is
+/// the same for an x that is shifted by row.
+static bool isOfShiftedExp(OpOperand &use, unsigned dim) {
+  auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+  if (!op || !op.isDpsInput(&use))
+    return false;
+  BlockArgument argument = op.getMatchingBlockArgument(&use);
+  if (!argument.hasOneUse())
+    return false;
+  auto less = dyn_cast<arith::SubFOp>(*argument.user_begin());
+  return less && less->hasOneUse() &&
+         isa<math::ExpOp>(*less->user_begin()) &&
+         getShiftedDim(op, less) == dim;
+}
+
+/// Whether the largest elements, along the dimension, are read for nothing but
+/// that.
+static bool isReadByShiftedExps(Value largest, unsigned dim) {
+  return llvm::all_of(largest.getUses(), [&](OpOperand &use) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(use.getOwner()))
+      return isReadByShiftedExps(use.getOwner()->getResult(0), dim);
+    return isOfShiftedExp(use, dim);
+  });
+}
+
 /// Whether the use is that of a softmax along the dimension.
 static bool isOfSoftmax(OpOperand &use, unsigned dim) {
   if (auto softmax = dyn_cast<linalg::SoftmaxOp>(use.getOwner()))
     return softmax.getInput() == use.get() && softmax.getDimension() == dim;
   auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
-  if (!op || !op.isDpsInput(&use))
-    return false;
-  if (getMaximumDim(op) == dim)
-    return true;
-  BlockArgument element = op.getMatchingBlockArgument(&use);
-  if (!element.hasOneUse() || op.getNumParallelLoops() != op.getNumLoops())
-    return false;
-  auto less = dyn_cast<arith::SubFOp>(*element.user_begin());
-  return less && less.getLhs() == element && less->hasOneUse() &&
-         isa<math::ExpOp>(*less->user_begin());
+  if (op && op.isDpsInput(&use) && getMaximumDim(op) == dim)
+    return isReadByShiftedExps(op->getResult(0), dim);
+  return isOfShiftedExp(use, dim);
 }
 
 void mlir::dist::dropRowShifts(Operation *root) {

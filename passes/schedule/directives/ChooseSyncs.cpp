@@ -92,20 +92,27 @@ LogicalResult ScheduleApplication::chooseSyncs(
   auto module = mesh->getParentOfType<ModuleOp>();
   IRMapping mapping;
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone(mapping)));
-  llvm::DenseMap<SyncOp, Value> values;
+  // Of each sync the value that it reads in the copy.
+  llvm::DenseMap<Value, SmallVector<SyncOp, 1>> readers;
   for (const Alternatives &one : alternatives)
     for (SyncOp sync : one.syncs)
-      values[sync] = mapping.lookup(sync.getOperand());
+      readers[mapping.lookup(sync.getOperand())].push_back(sync);
   for (const Alternatives &one : alternatives)
     for (SyncOp sync : one.syncs) {
       Value made = mapping.lookup(sync.getResult());
       auto operand = made.getDefiningOp<SyncOp>().getOperand();
-      for (auto &[other, value] : values)
-        if (value == made)
-          value = operand;
+      if (auto moved = readers.find(made); moved != readers.end()) {
+        SmallVector<SyncOp, 1> syncs = std::move(moved->second);
+        readers.erase(moved);
+        llvm::append_range(readers[operand], syncs);
+      }
       made.replaceAllUsesWith(operand);
       made.getDefiningOp()->erase();
     }
+  llvm::DenseMap<SyncOp, Value> values;
+  for (auto &[value, syncs] : readers)
+    for (SyncOp sync : syncs)
+      values[sync] = value;
   for (ScheduleOp schedule :
        llvm::make_early_inc_range(copy->getOps<ScheduleOp>()))
     schedule.erase();
@@ -142,7 +149,8 @@ LogicalResult ScheduleApplication::chooseSyncs(
         SyncOp sync = op;
         Operation *maker = sync.getOperand().getDefiningOp();
         Diagnostic &note = error.attachNote(maker->getLoc())
-                           << "output " << number << " is " << sync.getResult().getType();
+                           << "output " << number << " is "
+                           << sync.getResult().getType();
         if (auto scope = maker->getAttrOfType<StringAttr>(kScopeAttr))
           note << ", which " << scope << " makes";
       }

@@ -37,7 +37,7 @@ private:
   using Cuts = llvm::MapVector<ArrayAttr, Cut>;
   ShardingAttr getPlacement(Value value) const;
   void use(ShardingAttr sharding);
-  void addCuts(Value value, Cuts &cuts) const;
+  void addCuts(Value value, const TensorRule &rule, Cuts &cuts) const;
   void visitWork(Operation *op);
 
   const MeshLayout &layout;
@@ -77,14 +77,18 @@ void Idle::use(ShardingAttr sharding) {
     used.insert(axis.getName());
 }
 
-/// The blocks of a tensor's dimensions, by the axes that cut them.
-void Idle::addCuts(Value value, Cuts &cuts) const {
+/// The blocks of a tensor's dimensions, by the axes that cut them. Of a
+/// dimension that is read by windows, such as padded rows, the windows are what
+/// is cut.
+void Idle::addCuts(Value value, const TensorRule &rule, Cuts &cuts) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   ShardingAttr sharding = type ? getPlacement(value) : ShardingAttr();
   if (!sharding)
     return;
-  for (auto [dim, size] : llvm::zip_equal(sharding.getDims(), type.getShape())) {
-    if (dim.isReplicated() || ShapedType::isDynamic(size))
+  for (auto [number, dim, size] :
+       llvm::enumerate(sharding.getDims(), type.getShape())) {
+    if (dim.isReplicated() || ShapedType::isDynamic(size) ||
+        rule.getWindow(number))
       continue;
     for (const Piece &piece : layout.pieces(dim, size)) {
       int64_t devices = layout.size(piece.axes);
@@ -105,13 +109,16 @@ void Idle::addCuts(Value value, Cuts &cuts) const {
 
 void Idle::visitWork(Operation *op) {
   Cuts cuts;
-  for (Value operand : op->getOperands())
-    addCuts(operand, cuts);
-  for (Value result : op->getResults())
-    addCuts(result, cuts);
+  ShardingRule rule = getShardingRule(op);
+  for (auto [operand, ofOperand] :
+       llvm::zip(op->getOperands(), rule.operands))
+    addCuts(operand, ofOperand, cuts);
+  for (auto [result, ofResult] :
+       llvm::zip(op->getResults(), rule.results))
+    addCuts(result, ofResult, cuts);
   // In units of one device's share of the work.
   double work = 1, part = 1;
-  for (const Factor &factor : getShardingRule(op).factors)
+  for (const Factor &factor : rule.factors)
     work *= ShapedType::isDynamic(factor.size) ? 1.0 : double(factor.size);
   for (auto &[axes, cut] : cuts) {
     work /= cut.blocks;
@@ -183,7 +190,9 @@ IdleDevices mlir::dist::getIdleDevices(MeshOp mesh) {
       };
       auto getNumber = [&](StringRef name) -> int64_t {
         auto number = place ? place.getAs<IntegerAttr>(name) : IntegerAttr();
-        return number && number.getValue().isSignedIntN(64) ? number.getValue().getSExtValue() : 0;
+        return number && number.getValue().isSignedIntN(64)
+                   ? number.getValue().getSExtValue()
+                   : 0;
       };
       idle.places.push_back({getText("axes"), getText("first"),
                              getNumber("devices"), getNumber("idle"),

@@ -64,6 +64,7 @@ func.func @main(%s: i64) -> (tensor<4x6xi64>, tensor<4x6xi64>) {
 
 // Devices that have the same elements would draw different numbers for them.
 #id = affine_map<(i, j) -> (i, j)>
+// expected-warning@below {{nothing is split over axis "tp"}}
 dist.mesh @m ["dp" = 2, "tp" = 2]
 func.func @main(%s: i64) -> tensor<4x6xi64> {
   %e = tensor.empty() : tensor<4x6xi64>
