@@ -85,6 +85,8 @@ static std::optional<unsigned> getShiftedDim(linalg::GenericOp op,
 /// The dimension of rows, if the op does nothing but subtract their largest
 /// elements.
 static std::optional<unsigned> getShiftedDim(linalg::GenericOp op) {
+  if (op->getNumResults() != 1)
+    return std::nullopt;
   Block &body = *op.getBody();
   auto less =
       body.getTerminator()->getOperand(0).getDefiningOp<arith::SubFOp>();
