@@ -204,7 +204,8 @@ void LimitProgram::makePad() {
   SmallVector<int64_t> low, high, shape;
   for (int64_t size : from.shape) {
     low.push_back(aboutLimit(pick(0, 3)));
-    high.push_back(aboutLimit(isOneIn(8) ? -low.back() : pick(0, 3)));
+    high.push_back(aboutLimit(isOneIn(8) ? int64_t(-uint64_t(low.back()))
+                                            : pick(0, 3)));
     int64_t sum = toSize(__int128(size) + low.back() + high.back());
     // A wrong size now and then.
     shape.push_back(sum == kOpen || isOneIn(20) ? aboutLimit(size) : sum);
