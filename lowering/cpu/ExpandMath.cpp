@@ -107,8 +107,12 @@ struct ExpandMath : dist::impl::DistCpuExpandMathBase<ExpandMath> {
     // Upstream makes roots of these, which differ from powers at -0 and
     // -infinity.
     getOperation()->walk([](math::PowFOp op) {
+      // In 16 bits the exponent is extended, as x is.
+      Value given = op.getRhs();
+      if (auto extend = given.getDefiningOp<arith::ExtFOp>())
+        given = extend.getIn();
       APFloat exponent(0.0);
-      if (!matchPattern(op.getRhs(), m_ConstantFloat(&exponent)) ||
+      if (!matchPattern(given, m_ConstantFloat(&exponent)) ||
           llvm::none_of(ArrayRef<double>{0.5, -0.5, 0.75}, [&](double root) {
             return exponent.isExactlyValue(root);
           }))
@@ -122,7 +126,8 @@ struct ExpandMath : dist::impl::DistCpuExpandMathBase<ExpandMath> {
           attr = DenseElementsAttr::get(shaped, attr);
         return arith::ConstantOp::create(b, attr);
       };
-      const llvm::fltSemantics &type = exponent.getSemantics();
+      const llvm::fltSemantics &type =
+          cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
       Value infinity = number(APFloat::getInf(type));
       Value isNegative = arith::CmpFOp::create(
           b, arith::CmpFPredicate::OEQ, x,

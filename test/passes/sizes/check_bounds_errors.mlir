@@ -236,3 +236,49 @@ func.func @pad_by_none(%x: tensor<4xf32>) -> tensor<?xf32> {
   } : tensor<4xf32> to tensor<?xf32>
   return %p : tensor<?xf32>
 }
+
+// -----
+
+func.func @through_unranked(%x: tensor<4xf32>) -> tensor<400000xf32> {
+  %u = tensor.cast %x : tensor<4xf32> to tensor<*xf32>
+  // expected-error@below {{'tensor.cast' op makes 'tensor<400000xf32>' of what is 'tensor<4xf32>'}}
+  %d = tensor.cast %u : tensor<*xf32> to tensor<400000xf32>
+  return %d : tensor<400000xf32>
+}
+
+// -----
+
+// Other sizes would come here.
+func.func @branch_of_other_sizes(%x: tensor<4xf32>, %five: i1) -> f32 {
+  %c4 = arith.constant 4 : index
+  %d = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+  %r = scf.if %five -> f32 {
+    %a = tensor.cast %d : tensor<?xf32> to tensor<5xf32>
+    %v = tensor.extract %a[%c4] : tensor<5xf32>
+    scf.yield %v : f32
+  } else {
+    %v = tensor.extract %x[%c4] : tensor<4xf32>
+    scf.yield %v : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+func.func @no_dim(%x: tensor<4xf32>) -> tensor<8xf32> {
+  // expected-error@below {{'tensor.concat' op requires attribute 'dim'}}
+  %a = "tensor.concat"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %a : tensor<8xf32>
+}
+
+// -----
+
+func.func @no_amounts(%x: tensor<4xf32>) -> tensor<5xf32> {
+  // expected-error@below {{'tensor.pad' op requires attribute 'static_high'}}
+  %a = "tensor.pad"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+  ^bb0(%i: index):
+    %z = arith.constant 0.0 : f32
+    tensor.yield %z : f32
+  }) : (tensor<4xf32>) -> tensor<5xf32>
+  return %a : tensor<5xf32>
+}
