@@ -282,10 +282,8 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
   bool writesColumns = bf16 && nest.n.c != 1;
   if (!constantB && nest.m.c == 1 && (constantA || writesColumns))
     swapOperands();
-  // With AVX-512 dnnl_sgemm reads b as fast for one row.
   bool isConstant = (swapped ? constantA : constantB) && nest.n.extent > 1 &&
-                    nest.k.extent > 1 &&
-                    (bf16 || nest.m.extent > 1 || !hasAvx512());
+                    nest.k.extent > 1;
   bool sumsAround =
       !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
   // Several sums of a bf16 result are added up in f32 (sumUp).
