@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Utils/NameList.h"
 #include "frontends/onnx/Import.h"
 #include "frontends/onnx/WeightsWriter.h"
 #include "lowering/files/OutputStream.h"
@@ -114,13 +115,6 @@ static llvm::Error writeOutputs(const frontend::ImportedModel &imported,
   return OutputStream::keep({weightsStream->get(), programStream->get()});
 }
 
-static void listNames(raw_ostream &os, ArrayRef<std::string> names) {
-  constexpr size_t kMost = 8;
-  llvm::interleaveComma(names.take_front(kMost), os);
-  if (names.size() > kMost)
-    os << " and " << names.size() - kMost << " more";
-}
-
 /// What a schedule cannot place, and training does not change.
 static void noteFolded(ArrayRef<std::string> names) {
   if (names.empty())
@@ -132,8 +126,8 @@ static void noteFolded(ArrayRef<std::string> names) {
      << (isOne ? "is no argument" : "are no arguments")
      << ", as the exporter made constants of what is computed from " << them
      << ", or nothing reads " << them << " by this name: ";
-  listNames(os, names);
-  os << "; training leaves " << them << " as " << (isOne ? "it is" : "they are")
+  os << listNames(names) << "; training leaves " << them << " as "
+     << (isOne ? "it is" : "they are")
      << ", unless tied to another parameter\n";
 }
 
@@ -146,8 +140,8 @@ static void noteComputed(ArrayRef<std::string> names) {
   os << names.size() << (isOne ? " table" : " tables") << " of the file "
      << (isOne ? "is" : "are")
      << " the exporter's own, made when it folded constants: ";
-  listNames(os, names);
-  os << "; a parameter that went into " << (isOne ? "it" : "them")
+  os << listNames(names) << "; a parameter that went into "
+     << (isOne ? "it" : "them")
      << " gets no gradient this way\n";
 }
 
@@ -169,8 +163,7 @@ noteTypes(const std::map<std::string, std::vector<std::string>> &taken) {
     raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
     os << what << "; in " << nodes.size()
        << (nodes.size() == 1 ? " node: " : " nodes: ");
-    listNames(os, nodes);
-    os << "\n";
+    os << listNames(nodes) << "\n";
   }
 }
 
@@ -185,8 +178,7 @@ static void noteDoubts(ArrayRef<frontend::Parameter> parameters) {
     raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
     os << of.size() << " parameter" << (isOne ? " is " : "s are each ") << doubt
        << ": ";
-    listNames(os, of);
-    os << "; training refuses " << (isOne ? "it" : "them")
+    os << listNames(of) << "; training refuses " << (isOne ? "it" : "them")
        << " unless asked for\n";
   }
 }
@@ -199,15 +191,14 @@ static void noteStatistics(ArrayRef<std::string> left,
     os << left.size() << (left.size() == 1 ? " norm" : " norms")
        << " in training mode with running statistics that are computed from "
           "parameters, which training leaves as they are: ";
-    listNames(os, left);
-    os << "\n";
+    os << listNames(left) << "\n";
   }
   if (!last.empty()) {
     raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
     os << last.size() << (last.size() == 1 ? " batch norm" : " batch norms")
        << " of momentum 1, as which momentum=None is exported too: ";
-    listNames(os, last);
-    os << "; running statistics are the last batch's alone\n";
+    os << listNames(last)
+       << "; running statistics are the last batch's alone\n";
   }
 }
 

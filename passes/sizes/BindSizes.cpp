@@ -8,6 +8,7 @@
 #include "passes/sizes/BindSizes.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
+#include "dialects/dist/Utils/NameList.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -419,20 +420,13 @@ LogicalResult Binder::run(ArrayRef<SizeBinding> bindings) {
   if (failed(found))
     return failure();
   FunctionOpInterface entry = *found;
-  std::string names;
-  constexpr unsigned kMostNames = 8;
-  unsigned count = entry.getNumArguments();
-  for (unsigned i = 0; i < std::min(count, kMostNames); ++i)
-    names += " " + getArgumentName(entry, i);
-  if (count > kMostNames)
-    names += " and " + std::to_string(count - kMostNames) + " more";
+  SmallVector<std::string> names;
+  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+    names.push_back(getArgumentName(entry, i));
   for (const SizeBinding &binding : bindings)
-    if (binding.dim >= 0 &&
-        llvm::none_of(llvm::seq(0u, entry.getNumArguments()), [&](unsigned i) {
-          return getArgumentName(entry, i) == binding.argument;
-        }))
+    if (binding.dim >= 0 && !llvm::is_contained(names, binding.argument))
       return entry.emitError() << "has no argument '" << binding.argument
-                               << "'; its arguments are:" << names;
+                               << "'; its arguments are: " << listNames(names);
   FailureOr<llvm::StringMap<int64_t>> named = findNamedSizes(entry, bindings);
   if (failed(named))
     return failure();

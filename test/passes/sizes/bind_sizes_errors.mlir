@@ -21,7 +21,7 @@ func.func @main(%x: tensor<f32> {dist.input = "x"}) {
 
 // -----
 
-// expected-error @below {{has no argument 'x'; its arguments are: arg0 y}}
+// expected-error @below {{has no argument 'x'; its arguments are: arg0, y}}
 func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32> {dist.input = "y"}) {
   return
 }
