@@ -79,11 +79,8 @@ public:
   std::vector<HeadProjection> find();
 
 private:
-  /// The projections that are near a product, with no other contraction between
-  /// them. `getNear` gives the ops right before or after one. One walk is made
-  /// for all: a residual stream leads from each layer to all others.
-  template <typename GetNear>
-  llvm::SmallPtrSet<Operation *, 8> findNearest(GetNear getNear);
+  /// The contractions that the ops behind `from` lead to.
+  SmallVector<Operation *> findNext(Operation *from);
 
   llvm::SmallPtrSet<Operation *, 32> module;
   llvm::MapVector<Operation *, FeatureContraction> projections;
@@ -253,33 +250,31 @@ Attention::Attention(ArrayRef<Operation *> ops, Origins &origins)
   }
 }
 
-template <typename GetNear>
-llvm::SmallPtrSet<Operation *, 8> Attention::findNearest(GetNear getNear) {
-  SmallVector<Operation *> pending(products.begin(), products.end());
-  llvm::SmallPtrSet<Operation *, 32> seen;
-  llvm::SmallPtrSet<Operation *, 8> found;
+SmallVector<Operation *> Attention::findNext(Operation *from) {
+  SmallVector<Operation *> found, pending{from};
+  llvm::SmallPtrSet<Operation *, 32> seen{from};
   while (!pending.empty())
-    for (Operation *near : getNear(pending.pop_back_val())) {
-      if (!module.contains(near) || !seen.insert(near).second)
+    for (Operation *user : pending.pop_back_val()->getUsers()) {
+      if (!module.contains(user) || !seen.insert(user).second)
         continue;
-      if (projections.contains(near))
-        found.insert(near);
-      else if (!products.contains(near))
-        pending.push_back(near);
+      if (products.contains(user) || projections.contains(user))
+        found.push_back(user);
+      else
+        pending.push_back(user);
     }
   return found;
 }
 
 std::vector<HeadProjection> Attention::find() {
   std::vector<HeadProjection> out;
-  auto after = findNearest([](Operation *op) { return op->getUsers(); });
-  auto before = findNearest([](Operation *op) {
-    return llvm::map_range(op->getOperands(), [](Value operand) {
-      return operand.getDefiningOp();
-    });
-  });
+  llvm::SmallPtrSet<Operation *, 4> after;
+  for (Operation *product : products)
+    for (Operation *next : findNext(product))
+      if (projections.contains(next))
+        after.insert(next);
   for (auto &[op, contraction] : projections) {
-    bool isInput = before.contains(op);
+    bool isInput = llvm::any_of(
+        findNext(op), [&](Operation *next) { return products.contains(next); });
     if (!isInput && !after.contains(op))
       continue;
     HeadProjection projection{contraction, {}};
