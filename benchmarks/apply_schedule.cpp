@@ -2,8 +2,9 @@
 //
 // --dist-apply-schedule on transformers of 20 ops and 10 parameters a layer,
 // with the 10 directives of tensor parallelism as Megatron-LM has it. All
-// directives name modules or parameters of every layer. And a sync of modules
-// with two results, of which the partial one is meant.
+// directives name modules or parameters of every layer. Also one pattern for
+// thousands of modules, and a pattern for each; and a sync of modules with two
+// results, of which the partial one is meant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,16 +132,14 @@ private:
 };
 } // namespace
 
-static void run(benchmark::State &state, void (Writer::*fill)(int64_t),
-                llvm::StringRef schedule) {
+/// Times the schedule of `program`; `count` are ops or modules.
+static void measure(benchmark::State &state, const std::string &program,
+                    const char *unit, int64_t count) {
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, dist::DistDialect, func::FuncDialect,
                   linalg::LinalgDialect, math::MathDialect,
                   tensor::TensorDialect>();
   dist::registerShardingRules(registry);
-  Writer writer;
-  (writer.*fill)(state.range(0));
-  std::string program = writer.takeProgram(schedule);
   for (auto _ : state) {
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     OwningOpRef<ModuleOp> module =
@@ -156,8 +155,53 @@ static void run(benchmark::State &state, void (Writer::*fill)(int64_t),
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
     state.SetIterationTime(seconds.count());
-    state.counters["us_per_op"] = seconds.count() * 1e6 / writer.countOps();
+    state.counters[unit] = seconds.count() * 1e6 / count;
   }
+}
+
+static void run(benchmark::State &state, void (Writer::*fill)(int64_t),
+                llvm::StringRef schedule) {
+  Writer writer;
+  (writer.*fill)(state.range(0));
+  std::string program = writer.takeProgram(schedule);
+  measure(state, program, "us_per_op", writer.countOps());
+}
+
+namespace {
+/// `before`, a module's number and `after`; without `after` one pattern.
+struct Patterns {
+  const char *name, *before, *after;
+};
+} // namespace
+
+static constexpr Patterns kPatterns[] = {
+    {"apply_one_glob", "h.*.mlp.act", nullptr},
+    {"apply_globs", "**.", ".m*.act"},
+    {"apply_regexes", "/[gh].", ".mlp.act/"},
+    {"apply_regexes_from_anything", "/.*h.", ".mlp.*/"},
+    {"apply_regexes_with_anything", "/h.*[.]", "[.].*act/"},
+};
+
+/// A directive for each pattern.
+static void runPatterns(benchmark::State &state, const Patterns &patterns) {
+  int64_t modules = state.range(0);
+  std::string program = "dist.mesh @m [\"tp\" = 2]\n"
+                        "dist.schedule @s on @m {\n";
+  for (int64_t i = 0; i < (patterns.after ? modules : 1); ++i)
+    program += std::string("  dist.checkpoint \"") + patterns.before +
+               (patterns.after ? std::to_string(i) + patterns.after : "") +
+               "\"\n";
+  program += "}\nfunc.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n";
+  std::string value = "%x";
+  for (int64_t i = 0; i < modules; ++i) {
+    std::string number = std::to_string(i);
+    program += "  %" + number + " = math.tanh " + value +
+               " {dist.scope = \"h." + number +
+               ".mlp.act\"} : tensor<8xf32>\n";
+    value = "%" + number;
+  }
+  program += "  return " + value + " : tensor<8xf32>\n}\n";
+  measure(state, program, "us_per_module", modules);
 }
 
 void registerApplySchedule() {
@@ -175,4 +219,14 @@ void registerApplySchedule() {
         ->Arg(modules)
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
+  for (const Patterns &patterns : kPatterns)
+    for (int64_t modules : {1'000, 8'000})
+      benchmark::RegisterBenchmark(patterns.name,
+                                   [&patterns](benchmark::State &state) {
+                                     runPatterns(state, patterns);
+                                   })
+          ->ArgName("modules")
+          ->Arg(modules)
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond);
 }

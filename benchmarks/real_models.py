@@ -7,6 +7,7 @@
 Models (random weights, torch.onnx.export with dynamo=True) and bundles are made in OUT once. Each turn asks everyone for a few
 steps, each of which is timed by the clock; all run on the same core, one at a time. The best step of all turns and, in brackets,
 the median are printed, in ms, then the ratio of the best to onnxruntime's: what else runs on the machine can only add.
+A processor without AVX-512 is played by --mcpu znver3 with ONEDNN_MAX_CPU_ISA=AVX2 (onnxruntime has no such switch).
 The results are compared with onnxruntime's: the last column is the largest difference over the largest element.
 
 Exit status 1 if a model takes longer than onnxruntime does, or gives another result.
@@ -37,6 +38,7 @@ def arguments():
     parser.add_argument("--steps", type=int, default=6, help="a turn")
     parser.add_argument("--no-torch", action="store_true", help="onnxruntime and dist only")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "bazel-bin/tools", help="folder of dist-import and the others")
+    parser.add_argument("--mcpu", default="", help="processor to compile for, such as znver3, instead of this machine's")
     parser.add_argument("--json", type=pathlib.Path, help="all times, in seconds")
     parser.add_argument("--worker", choices=["eager", "compile", "onnxruntime"], help=argparse.SUPPRESS)
     a = parser.parse_args()
@@ -150,7 +152,8 @@ class Dist:
         self.folder, self.tool = folder, a.tools / "dist-run"
         program, self.bundle = folder / "model.mlir", folder / "model.dist"
         imported = [a.tools / "dist-import", folder / "model.onnx", "-o", program, "--weights", folder / "model.safetensors"]
-        for command in imported, [a.tools / "dist-compile", program, "-o", self.bundle]:
+        compiled = [a.tools / "dist-compile", program, "-o", self.bundle, *([f"--mcpu={a.mcpu}"] if a.mcpu else [])]
+        for command in imported, compiled:
             subprocess.run(command, check=True, capture_output=True)
 
     def run(self, steps, *options):

@@ -50,8 +50,9 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
   SourceMgrDiagnosticHandler handler(sources, context);
   ErrorKeeper keeper(context);
   OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(context));
-  if (module && failed(checkStaticBounds(*module)))
+      parseSourceFile<ModuleOp>(
+          sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  if (module && failed(verifyInput(*module)))
     return nullptr;
   return module;
 }

@@ -20,6 +20,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
+#include "passes/sizes/StaticBounds.h"
 #include "tools/common/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include <filesystem>
@@ -28,13 +29,15 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// Runs first: the weights are no output.
-struct NoteWeights : PassWrapper<NoteWeights, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NoteWeights)
-  explicit NoteWeights(std::string folder) : folder(std::move(folder)) {}
+/// Runs first: what was read is checked, and the weights are no output.
+struct CheckInput : PassWrapper<CheckInput, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckInput)
+  explicit CheckInput(std::string folder) : folder(std::move(folder)) {}
 
-  StringRef getName() const override { return "NoteWeights"; }
+  StringRef getName() const override { return "CheckInput"; }
   void runOnOperation() override {
+    if (failed(verifyInput(getOperation())))
+      return signalPassFailure();
     auto weights = getOperation()->getAttrOfType<StringAttr>(kWeightsAttr);
     if (weights)
       ::dist::noteInput(
@@ -103,11 +106,11 @@ static LogicalResult run(int argc, char **argv, StringRef input,
   }
   std::string folder = folderOf(input), newFolder = folderOf(output);
   MlirOptMainConfig asked = config;
+  config.verifyOnParsing(false);
   config.setPassPipelineSetupFn([&, asked](PassManager &passes) {
     if (!asked.shouldVerifyDiagnostics())
       printUnquoted(passes);
-    passes.addPass(std::make_unique<NoteWeights>(folder));
-    passes.addPass(createCheckBoundsPass());
+    passes.addPass(std::make_unique<CheckInput>(folder));
     if (failed(asked.setupPassPipeline(passes)))
       return failure();
     if (folder != newFolder)

@@ -249,7 +249,8 @@ void Batches::addRows(const std::string &name, const std::string &file,
     throw host::Error(
         option + ": is " + host::dtypeName(rows.dtype) +
         host::toString(rows.shape) + inexact.value_or(std::string()) +
-        "; rows are wanted of " + host::dtypeName(desc->dtype) + whole);
+        ", but a step takes " + host::dtypeName(desc->dtype) + whole +
+        "; the file holds any number of such rows");
   if (!sources.empty() && (rows.shape[0] != samples || first != batch))
     throw host::Error(option + ": has " + std::to_string(rows.shape[0]) +
                       " rows, of which a step takes " + std::to_string(first) +

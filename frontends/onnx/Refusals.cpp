@@ -28,8 +28,10 @@ std::string Refusals::describe(int64_t opset) const {
   for (const Entry &entry : entries)
     os << "\n  " << entry.count << " x " << entry.what << ", first in '"
        << entry.first->label() << "' (node " << entry.first->ordinal << ")";
-  if (openNames.empty())
+  if (openNames.empty()) {
+    os << "\n  docs/import.md says what is imported, and what to export instead";
     return text;
+  }
   os << "\n  with these sizes given, it may be otherwise:";
   for (const std::string &name : openNames)
     os << " --bind " << name << "=N";

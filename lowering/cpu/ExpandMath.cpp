@@ -92,6 +92,51 @@ struct ExpandMath : dist::impl::DistCpuExpandMathBase<ExpandMath> {
                                              op.getOperand());
       op.getResult().replaceAllUsesExcept(result, result);
     });
+    // The polynomial loses results below f32's smallest normal number.
+    SmallVector<Operation *> approximate;
+    getOperation()->walk([&](math::ErfcOp op) {
+      if (bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
+        approximate.push_back(op);
+    });
+    RewritePatternSet polynomial(context);
+    populateMathPolynomialApproximationPatterns(polynomial, [](StringRef name) {
+      return name == math::ErfcOp::getOperationName();
+    });
+    if (failed(applyOpPatternsGreedily(approximate, std::move(polynomial))))
+      return signalPassFailure();
+    // Upstream makes roots of these, which differ from powers at -0 and
+    // -infinity.
+    getOperation()->walk([](math::PowFOp op) {
+      // In 16 bits the exponent is extended, as x is.
+      Value given = op.getRhs();
+      if (auto extend = given.getDefiningOp<arith::ExtFOp>())
+        given = extend.getIn();
+      APFloat exponent(0.0);
+      if (!matchPattern(given, m_ConstantFloat(&exponent)) ||
+          llvm::none_of(ArrayRef<double>{0.5, -0.5, 0.75}, [&](double root) {
+            return exponent.isExactlyValue(root);
+          }))
+        return;
+      ImplicitLocOpBuilder b(op.getLoc(), op);
+      Value x = op.getLhs();
+      auto number = [&](const APFloat &value) -> Value {
+        TypedAttr attr =
+            FloatAttr::get(getElementTypeOrSelf(x.getType()), value);
+        if (auto shaped = dyn_cast<ShapedType>(x.getType()))
+          attr = DenseElementsAttr::get(shaped, attr);
+        return arith::ConstantOp::create(b, attr);
+      };
+      const llvm::fltSemantics &type =
+          cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
+      Value infinity = number(APFloat::getInf(type));
+      Value isNegative = arith::CmpFOp::create(
+          b, arith::CmpFPredicate::OEQ, x,
+          number(APFloat::getInf(type, /*Negative=*/true)));
+      Value positive =
+          arith::AddFOp::create(b, x, number(APFloat::getZero(type)));
+      op.getLhsMutable().assign(
+          arith::SelectOp::create(b, isNegative, infinity, positive));
+    });
     RewritePatternSet patterns(context);
     populateMathAlgebraicSimplificationPatterns(patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);

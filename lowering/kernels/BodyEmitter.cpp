@@ -254,7 +254,8 @@ static void setFastMath(Operation *op, bool contract, bool reassociate) {
   if (reassociate)
     flags = flags | arith::FastMathFlags::reassoc;
   if (arith::FastMathFlagsAttr known = arith.getFastMathFlagsAttr())
-    flags = flags | (known.getValue() & arith::FastMathFlags::nsz);
+    flags = flags | (known.getValue() & (arith::FastMathFlags::nsz |
+                                         arith::FastMathFlags::afn));
   op->setAttr(arith.getFastMathAttrName(),
               arith::FastMathFlagsAttr::get(op->getContext(), flags));
 }

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -87,7 +88,10 @@ static void computeStrides(Access &access, unsigned numLoops) {
         auto dim = dyn_cast<AffineDimExpr>(binary.getLHS());
         auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
         if (dim && factor) {
-          access.strides[dim.getPosition()] += stride * factor.getValue();
+          // Only a loop of one turn leaves 64 bits: it goes nowhere.
+          int64_t step;
+          if (!llvm::MulOverflow(stride, factor.getValue(), step))
+            access.strides[dim.getPosition()] += step;
           continue;
         }
       }

@@ -18,11 +18,15 @@ def CheckBoundsPass : Pass<"dist-check-bounds"> {
     - a tensor of more than 2^46 elements;
     - a slice that begins or ends outside of its tensor, or has a stride below 1;
     - a negative pad, or one that does not give the size of the result;
+    - one element at a constant place outside of its tensor, where it is read or
+      written in any case (in a branch or a loop the run itself looks);
     - a loop whose step is below 1, or whose last step leaves the type of its
-      variable, so that it does not end;
+      variable, so that it does not end; or whose ends are further apart than
+      the type's largest signed number, as MLIR counts turns;
     - an indexing map that is outside of an operand somewhere in the loops, such
       as `(i) -> ((i mod 4) * 1000)` for `tensor<16xf32>`;
-    - `tensor.dim` of a dimension that is not there.
+    - `tensor.dim` of a dimension that is not there;
+    - casts that forget a size, and then say another one.
 
     Sizes that are not known yet are not judged. Numbers that the program
     computes are checked when it runs (`--dist-guard-ops`).

@@ -34,7 +34,8 @@ mlir::dist::parseBindings(ArrayRef<std::string> texts,
     std::optional<SizeBinding> binding = parseBinding(text);
     if (!binding) {
       emitError(text + ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8, or "
-                       "NAME=SIZE with the name of a dimension");
+                       "NAME=SIZE with the name of a dimension, and "
+                       "a SIZE of at least 1");
       return failure();
     }
     out.push_back(*binding);
@@ -140,9 +141,12 @@ mlir::dist::findNamedSizes(FunctionOpInterface function,
     if (binding.dim >= 0)
       continue;
     if (!names.contains(binding.argument))
-      return function.emitError() << "has no dimension '" << binding.argument
-                                  << "'; the dimensions with names are:"
-                                  << (known.empty() ? " none" : known);
+      return function.emitError()
+             << "--bind " << binding.argument << "=" << binding.size
+             << ": the program has no dimension '" << binding.argument
+             << "'; "
+             << (known.empty() ? "no dimension has a name"
+                               : "the dimensions with names are:" + known);
     if (failed(bind(binding.argument, binding.size,
                     "--bind " + binding.argument + "=" +
                         std::to_string(binding.size))))

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/bounds/Bounds.h"
 #include "passes/sizes/Passes.h"
@@ -128,6 +130,53 @@ static LogicalResult checkDim(tensor::DimOp op) {
                           << " of a tensor of rank " << type.getRank();
 }
 
+/// What stands in a branch or a loop may be there for other sizes, and never
+/// run: of elements the run itself knows (--dist-guard-ops).
+static bool runsAlways(Operation *op) {
+  return isa_and_present<FunctionOpInterface>(op->getParentOp());
+}
+
+/// The place of one element.
+static LogicalResult checkElement(Operation *op, Value tensor,
+                                  ValueRange indices) {
+  if (!runsAlways(op))
+    return success();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  for (auto [dim, value] : llvm::enumerate(indices)) {
+    std::optional<int64_t> index = getConstantIntValue(value);
+    int64_t size = type.getDimSize(dim);
+    if (index && (*index < 0 || (!ShapedType::isDynamic(size) && *index >= size)))
+      return op->emitOpError() << "is at " << *index << " in dimension " << dim
+                               << " of " << type;
+  }
+  return success();
+}
+
+/// What is known of tensors whose casts forgot it.
+using KnownShapes = DenseMap<Value, RankedTensorType>;
+
+/// A size that a cast forgets is not another one after the next.
+static LogicalResult checkCast(tensor::CastOp op, KnownShapes &shapes) {
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  auto known = dyn_cast<RankedTensorType>(op.getSource().getType());
+  if (RankedTensorType before = shapes.lookup(op.getSource()))
+    known = before;
+  if (!known)
+    return success();
+  if (!type) {
+    shapes[op] = known;
+    return success();
+  }
+  if (runsAlways(op) && failed(verifyCompatibleShape(type, known)))
+    return op.emitOpError() << "makes " << type << " of what is " << known;
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [size, before] : llvm::zip_equal(shape, known.getShape()))
+    if (ShapedType::isDynamic(size))
+      size = before;
+  shapes[op] = type.clone(shape);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -162,16 +211,22 @@ static LogicalResult checkLoop(LoopLikeOpInterface loop) {
     if (step && !step->isStrictlyPositive())
       return loop->emitOpError()
              << "has step " << print(*step) << ", which must be at least 1";
-    if (!first || !end || !step || first->sge(*end))
+    if (!first || !end || !step)
       continue;
     APInt one(width + 2, 1);
     APInt turns = (*end - *first + *step - one).sdiv(*step);
     APInt most = APInt::getLowBitsSet(width + 2, isUnsigned ? width : width - 1);
-    if ((*first + turns * *step).sgt(most))
+    if (first->slt(*end) && (*first + turns * *step).sgt(most))
       return loop->emitOpError()
              << "from " << print(*first) << " to " << print(*end) << " by "
              << print(*step)
              << " does not end: its last step leaves " << type;
+    // MLIR counts turns in signed numbers of the type.
+    APInt half = APInt::getLowBitsSet(width + 2, width - 1);
+    if ((*end - *first).abs().sgt(half) || step->sgt(half))
+      return loop->emitOpError()
+             << "from " << print(*first) << " to " << print(*end) << " by "
+             << print(*step) << " takes more than half of " << type;
   }
   return success();
 }
@@ -320,7 +375,7 @@ static LogicalResult checkMaps(linalg::LinalgOp op) {
 // All
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkOp(Operation *op) {
+static LogicalResult checkOp(Operation *op, KnownShapes &shapes) {
   if (failed(checkTypes(op, op->getResultTypes())))
     return failure();
   for (Region &region : op->getRegions())
@@ -337,6 +392,12 @@ static LogicalResult checkOp(Operation *op) {
     return checkPad(pad);
   if (auto dim = dyn_cast<tensor::DimOp>(op))
     return checkDim(dim);
+  if (auto element = dyn_cast<tensor::ExtractOp>(op))
+    return checkElement(op, element.getTensor(), element.getIndices());
+  if (auto element = dyn_cast<tensor::InsertOp>(op))
+    return checkElement(op, element.getDest(), element.getIndices());
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return checkCast(cast, shapes);
   if (auto generic = dyn_cast<linalg::LinalgOp>(op))
     return checkMaps(generic);
   if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
@@ -345,9 +406,71 @@ static LogicalResult checkOp(Operation *op) {
 }
 
 LogicalResult mlir::dist::checkStaticBounds(Operation *root) {
-  WalkResult result = root->walk(
-      [](Operation *op) -> WalkResult { return checkOp(op); });
+  KnownShapes shapes;
+  WalkResult result = root->walk<WalkOrder::PreOrder>(
+      [&](Operation *op) -> WalkResult { return checkOp(op, shapes); });
   return failure(result.wasInterrupted());
+}
+
+/// The number that stands for a size that is given as a value is written as a
+/// number where no value is, which MLIR's verifiers take on trust.
+static LogicalResult checkMixed(Operation *op, StringRef list,
+                                ValueRange values) {
+  auto numbers = dyn_cast_or_null<DenseI64ArrayAttr>(
+      op->getInherentAttr(list).value_or(nullptr));
+  if (!numbers) // The verifier says that it is missing.
+    return success();
+  int64_t open = llvm::count(numbers.asArrayRef(), ShapedType::kDynamic);
+  if (open == static_cast<int64_t>(values.size()))
+    return success();
+  return op->emitOpError("has ")
+         << values.size() << " values in a list that leaves " << open
+         << " open (" << ShapedType::kDynamic << " stands for a value)";
+}
+
+/// What MLIR's verifiers take for granted.
+static LogicalResult checkBeforeVerifier(Operation *op) {
+  // Lists of operands that are none are the verifier's.
+  if (auto segments = dyn_cast_or_null<DenseI32ArrayAttr>(
+          op->getInherentAttr("operandSegmentSizes").value_or(nullptr))) {
+    int64_t sum = 0;
+    for (int32_t size : segments.asArrayRef()) {
+      if (size < 0)
+        return success();
+      sum += size;
+    }
+    if (sum != op->getNumOperands())
+      return success();
+  }
+  auto concat = dyn_cast<tensor::ConcatOp>(op);
+  if (concat && concat.getDimAttr()) {
+    auto dim = static_cast<int64_t>(concat.getDim());
+    if (dim < 0)
+      return op->emitOpError("has dim ")
+             << dim << ", which must be at least 0";
+  }
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return success(succeeded(checkMixed(op, "static_low", pad.getLow())) &&
+                   succeeded(checkMixed(op, "static_high", pad.getHigh())));
+  if (auto all = dyn_cast<scf::ForallOp>(op))
+    return success(
+        succeeded(
+            checkMixed(op, "staticLowerBound", all.getDynamicLowerBound())) &&
+        succeeded(
+            checkMixed(op, "staticUpperBound", all.getDynamicUpperBound())) &&
+        succeeded(checkMixed(op, "staticStep", all.getDynamicStep())));
+  if (auto pack = dyn_cast<linalg::PackOp>(op))
+    return checkMixed(op, "static_inner_tiles", pack.getInnerTiles());
+  if (auto pack = dyn_cast<linalg::UnPackOp>(op))
+    return checkMixed(op, "static_inner_tiles", pack.getInnerTiles());
+  return success();
+}
+
+LogicalResult mlir::dist::verifyInput(Operation *root) {
+  WalkResult result = root->walk(
+      [](Operation *op) -> WalkResult { return checkBeforeVerifier(op); });
+  return failure(result.wasInterrupted() || failed(verify(root)) ||
+                 failed(checkStaticBounds(root)));
 }
 
 namespace {

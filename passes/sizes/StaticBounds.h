@@ -13,6 +13,10 @@ namespace mlir::dist {
 /// are checked when the program runs (--dist-guard-ops).
 LogicalResult checkStaticBounds(Operation *root);
 
+/// Verifies what the parser made with ParserConfig's verifyAfterParse off:
+/// first what MLIR's verifiers take for granted, and then all bounds.
+LogicalResult verifyInput(Operation *root);
+
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_SIZES_STATICBOUNDS_H

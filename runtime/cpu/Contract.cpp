@@ -2,13 +2,14 @@
 //
 // Which of oneDNN's entry points runs a product was chosen by measurement
 // (benchmarks/contract_benchmark.cpp, benchmarks/results/runtime.md):
-// dnnl_sgemm for a single f32 product, the matmul primitive for batches and for
-// bf16. The primitive takes its slow reference code for some strides; then the
-// batch is a loop over dnnl_sgemm. A constant operand is copied to the order
-// that the primitive or dnnl_sgemm reads fastest, once for each address, if
-// that is faster than reading it in place. Without AVX-512 oneDNN has no fast
-// bf16 product either: then its operands are converted, and products and their
-// sums are f32.
+// - a constant operand: a convolution whose window is one place. Its rows are
+//   places and its columns channels. oneDNN packs the operand, once for each
+//   address.
+// - else dnnl_sgemm for a single f32 product, the matmul primitive for batches
+//   and for bf16. The primitive takes its slow reference code for some strides;
+//   then the batch is a loop over dnnl_sgemm.
+// Without AVX-512 oneDNN has no fast bf16 product: then operands are converted,
+// and products and their sums are f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 using namespace dist;
@@ -60,25 +62,23 @@ namespace {
 /// are a multiple of 1 KiB apart use the same cache sets: 2048x1024x256 with a
 /// transposed takes 2.6 times as long (benchmarks/contract_benchmark). With
 /// AVX-512, so do rows of a transposed a that are 4 KiB apart if b is narrow:
-/// 1.4 to 1.7 times. In these cases the operand is copied, some rows and
-/// columns at a time.
+/// 1.4 to 1.7 times. In these cases the operand is copied, some rows at a time,
+/// to rows that do not compete.
 struct GemmCall {
   int64_t m, n, k;
   GemmOperand a, b, c;
   /// Whether a and b have changed places, since c is stored by columns: its
   /// transpose is b^T a^T.
   bool isSwapped = false;
-  /// Whether the rows of a are copied apart from each other.
-  bool spreadsA = false;
-  /// Whether columns of b are copied together.
-  bool gathersB = false;
+  /// Whether the rows of a or b are copied apart from each other.
+  bool spreadsA = false, spreadsB = false;
 
   GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m, int64_t n,
            int64_t k);
-  bool copies() const { return spreadsA || gathersB; }
+  bool copies() const { return spreadsA || spreadsB; }
 
-  /// Floats between the rows of a, and the rows and columns of b, in copies.
-  static constexpr int64_t gap = 16, rows = 256, columns = 128;
+  /// Rows that are copied at a time.
+  static constexpr int64_t rows = 256;
 };
 } // namespace
 
@@ -95,6 +95,9 @@ static bool readsInPlace(int64_t m, int64_t n) {
   return !hasAvx512() && 1.0 / m + 1.0 / n >= 0.0038;
 }
 
+/// Rows below which dnnl_sgemm takes longer to read operands than to compute.
+constexpr int64_t fewestRows = 8;
+
 GemmCall::GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m,
                    int64_t n, int64_t k)
     : m(m), n(n), k(k), a(a), b(b), c(c) {
@@ -110,15 +113,13 @@ GemmCall::GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m,
                this->m >= 1024 && this->n < 768;
     return;
   }
-  if (!readsInPlace(m, n) || this->m < 64)
+  if (!readsInPlace(m, n) || this->m < fewestRows)
     return;
   auto isFar = [](const GemmOperand &operand) {
     return operand.leading % 256 == 0 && operand.leading > 0;
   };
-  spreadsA = this->a.transposed == 'T' && isFar(this->a) && this->n >= columns;
-  gathersB = this->b.transposed == 'N' && isFar(this->b) &&
-             (spreadsA || (this->n <= columns && this->n >= 8 &&
-                           this->b.leading > this->n));
+  spreadsA = this->a.transposed == 'T' && isFar(this->a) && this->n >= 128;
+  spreadsB = this->b.transposed == 'N' && isFar(this->b) && this->n >= 8;
 }
 
 /// Copies a strided matrix to a dense one, or back.
@@ -174,21 +175,19 @@ static std::string nameOf(int32_t dtype) {
   return dtypeName(static_cast<dist_dtype>(dtype));
 }
 
-/// Rows below which a product takes longer to read its other operand than to
-/// compute (benchmarks/contract_benchmark).
-constexpr int64_t fewRows = 64;
+/// Uses of an element that pay for copying it once more.
+constexpr int64_t fewestUses = 128;
 
-/// With AVX-512: products with a constant operand for which dnnl_sgemm on rows
-/// that use different cache sets is faster than the primitive, and than
-/// dnnl_sgemm on rows in place.
-constexpr int64_t fewSpreadRows = 32, farRows = 128, widestSpread = 16384;
+/// Multiplications below which a call of a convolution takes longer than they
+/// do; batches of such products are one primitive.
+constexpr int64_t smallestConvolution = 1 << 16;
 
 /// Floats from one row to the next, such that rows neither share cache lines
 /// nor compete for the same sets.
 static int64_t spreadLeading(int64_t columns) {
-  int64_t leading = (columns + GemmCall::gap - 1) / GemmCall::gap;
-  leading *= GemmCall::gap;
-  return leading % 128 == 0 ? leading + GemmCall::gap : leading;
+  constexpr int64_t line = 16;
+  int64_t leading = (columns + line - 1) / line * line;
+  return leading % 128 == 0 ? leading + line : leading;
 }
 
 namespace dist {
@@ -202,9 +201,12 @@ public:
 private:
   void swapOperands();
   bool makePrimitive(bool withBatch, bool accumulate,
-                     std::optional<dnnl::matmul> &primitive);
-  bool paysToSpread() const;
-  bool spreadB();
+                     std::optional<dnnl::primitive> &primitive);
+  template <typename Description>
+  void usePrimitive(const Description &description, const memory::desc &givenB,
+                    std::optional<dnnl::primitive> &primitive);
+  bool makeConvolution(bool accumulate,
+                       std::optional<dnnl::primitive> &primitive);
   void zero(char *c);
   void runAround(size_t depth, bool accumulating, const char *a, const char *b,
                  char *c);
@@ -217,7 +219,8 @@ private:
   void addProducts(size_t depth, const char *a, const char *b);
   void sumUp(size_t depth, bool accumulating, const char *a, const char *b,
              char *c);
-  void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
+  void execute(dnnl::primitive &primitive, bool accumulating, const char *a,
+               const char *b, char *c);
   const memory &packB(const char *b);
 
   OperandPool &pool;
@@ -228,15 +231,15 @@ private:
   bool swapped = false;
   /// Whether b never changes and is packed once.
   bool packs = false;
-  /// What dnnl_sgemm reads b's packed rows by, if it does.
-  std::optional<GemmOperand> spread;
+  /// Whether rows of a or c are copied together for a convolution.
+  bool gathersA = false, gathersC = false;
   int64_t inBytes, outBytes;
   double totalFlops = 0;
 
   /// All loops in one primitive.
-  std::optional<dnnl::matmul> whole;
+  std::optional<dnnl::primitive> whole;
   /// One product, first (beta = 0 unless accumulating) and added.
-  std::optional<dnnl::matmul> first, added;
+  std::optional<dnnl::primitive> first, added;
   dnnl::stream stream{cpuEngine()};
   memory memoryA, memoryB, memoryC;
   /// The order that b is read in, and what brings b there, if it is given in
@@ -246,8 +249,10 @@ private:
   /// b in that order, by the address that it was given at.
   std::unordered_map<const char *, memory> packed;
   std::vector<float> packedA, packedB, packedC;
-  /// Some rows of a and columns of b at a time (GemmCall).
+  /// Some rows of a and b at a time (GemmCall).
   std::vector<float> copyA, copyB;
+  /// All rows of a and c (makeConvolution).
+  std::vector<char> gatheredA, gatheredC;
 };
 
 } // namespace dist
@@ -279,27 +284,27 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
     swapOperands();
   bool isConstant = (swapped ? constantA : constantB) && nest.n.extent > 1 &&
                     nest.k.extent > 1;
-  if (f32 && isConstant && paysToSpread() && spreadB())
-    return;
-  // dnnl_sgemm reads many rows of b as fast in their layout as packed.
-  int64_t few =
-      f32 && hasAvx512() && nest.around.empty() ? fewSpreadRows : fewRows;
-  packs = isConstant && (bf16 || nest.n.b != 1 || nest.m.extent < few);
   bool sumsAround =
       !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
+  // Several sums of a bf16 result are added up in f32 (sumUp).
+  bool sumsUp = sumsAround && outDtype == DIST_BF16;
+  if (isConstant && !sumsUp && makeConvolution(accumulate, first) &&
+      (!sumsAround || makeConvolution(/*accumulating=*/true, added)))
+    return;
+  first.reset();
+  packedDesc.reset();
+  gathersA = gathersC = false;
+  packs = isConstant && bf16;
   // The primitive reads in place what single products copy.
-  if (f32 && !packs && describeGemm().copies())
+  if (f32 && describeGemm().copies())
     return;
   if (!nest.around.empty() && !sumsAround &&
       makePrimitive(/*withBatch=*/true, accumulate, whole))
     return;
-  if (f32 && !packs)
-    return;
-  // Several sums of a bf16 result are added up in f32 (sumUp).
-  if (sumsAround && outDtype == DIST_BF16)
+  if (f32 || sumsUp)
     return;
   if (makePrimitive(/*withBatch=*/false, accumulate, first) && sumsAround &&
-      !makePrimitive(/*withBatch=*/false, /*accumulate=*/true, added))
+      !makePrimitive(/*withBatch=*/false, /*accumulating=*/true, added))
     first.reset();
 }
 
@@ -313,42 +318,82 @@ void ContractPlan::swapOperands() {
     std::swap(loop.a, loop.b);
 }
 
-/// Whether a constant b is copied for dnnl_sgemm.
-bool ContractPlan::paysToSpread() const {
-  if (!hasAvx512() || !nest.around.empty() || nest.k.a != 1 ||
-      nest.m.a < nest.k.extent || nest.n.c != 1 ||
-      nest.m.extent < fewSpreadRows || nest.n.extent > widestSpread)
+/// Describes the product to oneDNN as a convolution: m places of k channels,
+/// each times a k x n kernel. It wants dense rows; others are copied if there
+/// is enough to compute with each element. False if there is no fast code.
+bool ContractPlan::makeConvolution(bool accumulating,
+                                   std::optional<dnnl::primitive> &primitive) {
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  if (nest.k.a != 1 || nest.n.c != 1 || nest.k.b <= 0 || nest.n.b <= 0)
     return false;
-  bool liesSpread = nest.n.b == 1 && nest.k.b % 128 != 0;
-  bool isFar = nest.n.b == 1 && nest.m.extent >= farRows;
-  return !liesSpread && !isFar;
-}
+  if (!nest.around.empty() && m * n * k < smallestConvolution)
+    return false;
+  // oneDNN counts places and channels by 32 bits.
+  int64_t most = std::numeric_limits<int32_t>::max();
+  if (m > most / k || m > most / n || k > most / n)
+    return false;
+  bool isApartA = m > 1 && nest.m.a != k, isApartC = m > 1 && nest.m.c != n;
+  if ((isApartA && n < fewestUses) || (isApartC && k < fewestUses))
+    return false;
 
-/// Has b copied to rows that dnnl_sgemm reads. False if oneDNN has no code that
-/// copies it.
-bool ContractPlan::spreadB() {
-  if (nest.k.b <= 0 || nest.n.b <= 0)
-    return false;
-  memory::dims extents{nest.k.extent, nest.n.extent};
-  int64_t leading = spreadLeading(nest.n.extent);
+  dnnl::primitive_attr attributes;
+  if (accumulating) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
   try {
-    memory::desc given(extents, memory::data_type::f32, {nest.k.b, nest.n.b});
-    packedDesc = memory::desc(extents, memory::data_type::f32, {leading, 1});
-    memoryB = memory(given, cpuEngine(), nullptr);
-    takeB.emplace(memoryB, memory(*packedDesc, cpuEngine(), nullptr));
+    auto places = [&](int64_t channels, int32_t dtype) {
+      return memory::desc({1, channels, m, 1}, dnnlType(dtype),
+                          memory::format_tag::nhwc);
+    };
+    memory::dims kernel{n, k, 1, 1};
+    memory::desc givenB(kernel, dnnlType(inDtype),
+                        memory::dims{nest.n.b, nest.k.b, 1, 1}),
+        layoutB = packedDesc.value_or(memory::desc(
+            kernel, dnnlType(inDtype), memory::format_tag::any));
+    dnnl::convolution_forward::primitive_desc description(
+        {dnnl::prop_kind::forward_inference,
+         dnnl::algorithm::convolution_direct,
+         places(k, inDtype),
+         layoutB,
+         places(n, outDtype),
+         {1, 1},
+         {0, 0},
+         {0, 0}},
+        attributes, cpuEngine());
+    const char *name = description.impl_info_str();
+    if (std::strstr(name, "ref") || std::strstr(name, "gemm:"))
+      return false;
+    usePrimitive(description, givenB, primitive);
   } catch (const dnnl::error &) {
-    packedDesc.reset();
-    takeB.reset();
     return false;
   }
-  spread = GemmOperand{true, 'N', leading};
+  gathersA = isApartA;
+  gathersC = isApartC;
   return true;
+}
+
+/// Takes over a primitive that reads b, which is given as `givenB`, in the
+/// order that it describes.
+template <typename Description>
+void ContractPlan::usePrimitive(const Description &description,
+                                const memory::desc &givenB,
+                                std::optional<dnnl::primitive> &primitive) {
+  memoryA = memory(description.src_desc(), cpuEngine(), nullptr);
+  memoryB = memory(givenB, cpuEngine(), nullptr);
+  memoryC = memory(description.dst_desc(), cpuEngine(), nullptr);
+  packedDesc = description.weights_desc();
+  takeB.reset();
+  if (*packedDesc != givenB)
+    takeB.emplace(memoryB, memory(*packedDesc, cpuEngine(), nullptr));
+  primitive.emplace(description.get());
 }
 
 /// Describes the product, and the loops around it as batch dimensions, to
 /// oneDNN. False if it has no fast code for it.
 bool ContractPlan::makePrimitive(bool withBatch, bool accumulating,
-                                 std::optional<dnnl::matmul> &primitive) {
+                                 std::optional<dnnl::primitive> &primitive) {
   memory::dims extentsA, extentsB, extentsC, stridesA, stridesB, stridesC;
   if (withBatch) {
     if (nest.around.size() + 2 > DNNL_MAX_NDIMS)
@@ -415,13 +460,7 @@ bool ContractPlan::makePrimitive(bool withBatch, bool accumulating,
         attributes, cpuEngine());
     if (std::strstr(description.impl_info_str(), "ref"))
       return false;
-    primitive.emplace(description);
-    memoryA = memory(description.src_desc(), cpuEngine(), nullptr);
-    memoryB = memory(givenB, cpuEngine(), nullptr);
-    packedDesc = description.weights_desc();
-    if (*packedDesc != givenB)
-      takeB.emplace(memoryB, memory(*packedDesc, cpuEngine(), nullptr));
-    memoryC = memory(description.dst_desc(), cpuEngine(), nullptr);
+    usePrimitive(description, givenB, primitive);
   } catch (const dnnl::error &) {
     return false;
   }
@@ -460,27 +499,43 @@ const memory &ContractPlan::packB(const char *b) {
   return found->second;
 }
 
-void ContractPlan::execute(dnnl::matmul &primitive, const char *a,
-                           const char *b, char *c) {
+/// Rows of a matrix, `from` bytes apart, to rows that are `to` apart.
+static void copyRows(const char *in, int64_t from, int64_t rows, int64_t bytes,
+                     char *out, int64_t to) {
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(out + row * to, in + row * from, bytes);
+}
+
+void ContractPlan::execute(dnnl::primitive &primitive, bool accumulating,
+                           const char *a, const char *b, char *c) {
+  int64_t m = nest.m.extent, rowA = nest.k.extent * inBytes,
+          rowC = nest.n.extent * outBytes;
+  char *result = c;
+  if (gathersA) {
+    gatheredA.resize(m * rowA);
+    copyRows(a, nest.m.a * inBytes, m, rowA, gatheredA.data(), rowA);
+    a = gatheredA.data();
+  }
+  if (gathersC) {
+    gatheredC.resize(m * rowC);
+    result = gatheredC.data();
+    if (accumulating)
+      copyRows(c, nest.m.c * outBytes, m, rowC, result, rowC);
+  }
   memoryA.set_data_handle(const_cast<char *>(a));
-  memoryC.set_data_handle(c);
+  memoryC.set_data_handle(result);
   primitive.execute(stream, {{DNNL_ARG_SRC, memoryA},
                              {DNNL_ARG_WEIGHTS, packB(b)},
                              {DNNL_ARG_DST, memoryC}});
+  if (gathersC)
+    copyRows(result, rowC, m, rowC, c, nest.m.c * outBytes);
 }
 
 GemmCall ContractPlan::describeGemm() const {
   int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
   return GemmCall(gemmOperand({nest.m.a, nest.k.a}, m, k),
-                  spread.value_or(gemmOperand({nest.k.b, nest.n.b}, k, n)),
+                  gemmOperand({nest.k.b, nest.n.b}, k, n),
                   gemmOperand({nest.m.c, nest.n.c}, m, n), m, n, k);
-}
-
-/// Rows of a matrix, `from` floats apart, to rows that are `to` apart.
-static void copyRows(const float *in, int64_t from, int64_t rows,
-                     int64_t columns, float *out, int64_t to) {
-  for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(out + row * to, in + row * from, columns * sizeof(float));
 }
 
 void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
@@ -493,10 +548,7 @@ void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
     pack(a, stridesA, m, k, packedA.data());
     a = packedA.data();
   }
-  if (spread) {
-    b = static_cast<const float *>(
-        packB(reinterpret_cast<const char *>(b)).get_data_handle());
-  } else if (!gemmOperand(stridesB, k, n).direct) {
+  if (!gemmOperand(stridesB, k, n).direct) {
     packedB.resize(k * n);
     pack(b, stridesB, k, n, packedB.data());
     b = packedB.data();
@@ -518,48 +570,40 @@ void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
 
 void ContractPlan::multiply(const GemmCall &call, bool accumulating,
                             const float *a, const float *b, float *c) {
-  auto sgemm = [&](int64_t n, int64_t k, float beta, const float *a,
-                   int64_t leadingA, const float *b, int64_t leadingB,
-                   float *c) {
-    dnnl_status_t status =
-        dnnl_sgemm(call.a.transposed, call.b.transposed, call.m, n, k, 1.0f, a,
-                   leadingA, b, leadingB, beta, c, call.c.leading);
+  auto sgemm = [&](int64_t k, float beta, const float *a, int64_t leadingA,
+                   const float *b, int64_t leadingB) {
+    dnnl_status_t status = dnnl_sgemm(call.a.transposed, call.b.transposed,
+                                      call.m, call.n, k, 1.0f, a, leadingA, b,
+                                      leadingB, beta, c, call.c.leading);
     if (status != dnnl_success)
       throw Error("dist_contract: dnnl_sgemm returned " +
                   std::to_string(status) + " for " + std::to_string(call.m) +
-                  "x" + std::to_string(k) + "x" + std::to_string(n));
+                  "x" + std::to_string(k) + "x" + std::to_string(call.n));
   };
   if (!call.copies())
-    return sgemm(call.n, call.k, accumulating ? 1.0f : 0.0f, a, call.a.leading,
-                 b, call.b.leading, c);
-  int64_t rows = std::min(call.k, GemmCall::rows),
-          columns =
-              call.gathersB ? std::min(call.n, GemmCall::columns) : call.n,
-          leadingA = call.spreadsA ? call.m + GemmCall::gap : call.a.leading;
-  if (call.spreadsA)
-    copyA.resize(rows * leadingA);
-  if (call.gathersB)
-    copyB.resize(rows * columns);
-  for (int64_t k = 0; k < call.k; k += rows) {
-    int64_t some = std::min(rows, call.k - k);
-    const float *partA =
-        a + (call.a.transposed == 'T' ? k * call.a.leading : k);
-    if (call.spreadsA) {
-      copyRows(partA, call.a.leading, some, call.m, copyA.data(), leadingA);
-      partA = copyA.data();
-    }
-    for (int64_t n = 0; n < call.n; n += columns) {
-      int64_t width = std::min(columns, call.n - n);
-      // Copied only where b's rows are not transposed.
-      const float *partB =
-          call.b.transposed == 'N' ? b + k * call.b.leading + n : b + k;
-      if (call.gathersB) {
-        copyRows(partB, call.b.leading, some, width, copyB.data(), width);
-        partB = copyB.data();
-      }
-      sgemm(width, some, accumulating || k > 0 ? 1.0f : 0.0f, partA, leadingA,
-            partB, call.gathersB ? width : call.b.leading, c + n);
-    }
+    return sgemm(call.k, accumulating ? 1.0f : 0.0f, a, call.a.leading, b,
+                 call.b.leading);
+  // The rows of a transposed operand are steps of the sum.
+  auto take = [](const GemmOperand &operand, bool spreads, const float *data,
+                 int64_t k, int64_t steps, int64_t extent, bool rowsAreSteps,
+                 std::vector<float> &copy) -> std::pair<const float *, int64_t> {
+    data += rowsAreSteps ? k * operand.leading : k;
+    if (!spreads)
+      return {data, operand.leading};
+    int64_t leading = spreadLeading(extent);
+    copy.resize(GemmCall::rows * leading);
+    copyRows(reinterpret_cast<const char *>(data), operand.leading * 4, steps,
+             extent * 4, reinterpret_cast<char *>(copy.data()), leading * 4);
+    return {copy.data(), leading};
+  };
+  for (int64_t k = 0; k < call.k; k += GemmCall::rows) {
+    int64_t steps = std::min(GemmCall::rows, call.k - k);
+    auto [partA, leadingA] = take(call.a, call.spreadsA, a, k, steps, call.m,
+                                  call.a.transposed == 'T', copyA);
+    auto [partB, leadingB] = take(call.b, call.spreadsB, b, k, steps, call.n,
+                                  call.b.transposed == 'N', copyB);
+    sgemm(steps, accumulating || k > 0 ? 1.0f : 0.0f, partA, leadingA, partB,
+          leadingB);
   }
 }
 
@@ -602,7 +646,7 @@ void ContractPlan::sumUp(size_t depth, bool accumulating, const char *a,
 void ContractPlan::product(bool accumulating, const char *a, const char *b,
                            char *c) {
   if (first)
-    execute(accumulating && added ? *added : *first, a, b, c);
+    execute(accumulating && added ? *added : *first, accumulating, a, b, c);
   else if (inDtype == DIST_BF16)
     sumUp(nest.around.size(), accumulating, a, b, c);
   else
@@ -636,7 +680,7 @@ void ContractPlan::run(const char *a, const char *b, char *c) {
   if (swapped)
     std::swap(a, b);
   if (whole)
-    execute(*whole, a, b, c);
+    execute(*whole, accumulate, a, b, c);
   else
     runAround(0, accumulate, a, b, c);
 }

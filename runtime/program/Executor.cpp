@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 
 using namespace dist;
 
@@ -62,6 +63,8 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
     weightsFile.emplace(path);
   std::string missingInputs, missingWeights;
   std::map<std::string, bool> used;
+  // Parts of a parameter are one.
+  std::set<std::string> missing;
   for (const TensorDesc &desc : program.manifest.arguments) {
     const Tensor *source = nullptr;
     if (desc.kind == TensorDesc::Constant) {
@@ -73,10 +76,10 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
                                      : nullptr;
       if (given != inputs.end())
         used[desc.name] = true;
-      if (!source)
+      if (!source && missing.insert(desc.name).second)
         missingWeights += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
                           toString(desc.sourceShape());
-      else
+      if (source)
         checkFits(
             "parameter '" + desc.name + "'" +
                 (given == inputs.end() ? " in " + weightsFile->path() : ""),

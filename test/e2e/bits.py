@@ -12,18 +12,16 @@ Programs come from tools/ and models from examples/, below the current folder.
 
 import array
 import glob
-import json
 import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
+from overlap import run, write_machine  # noqa: E402
 
-TOOLS = os.path.abspath("tools")
 # Of each strategy some, and of each model one.
 MODELS = [
     "bert/fsdp", "bert/ulysses", "convnext/rows", "gpt2/tp_cp_dp", "gpt2/fsdp", "graph/parts", "llama/fsdp_tp", "llama/ring",
@@ -31,23 +29,6 @@ MODELS = [
 ]  # fmt: skip
 # Of the largest number of a result.
 TOLERANCE = 1e-5
-
-
-def run(tool, *options):
-    done = subprocess.run([os.path.join(TOOLS, tool), *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{tool} {' '.join(options)}: exit status {done.returncode}\n{done.stdout[-3000:]}")
-    return done.stdout
-
-
-def write_machine(path):
-    """Of slow links, and starting costs nothing: there is something to gain."""
-    run("dist-report", "--machine", "cpu", "--print-machine", "-o", path)
-    with open(path, encoding="utf-8") as file:
-        machine = json.load(file)
-    machine["overlap"]["start_seconds"] = 0
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(machine, file)
 
 
 def read(folder):

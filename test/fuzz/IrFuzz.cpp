@@ -11,79 +11,21 @@
 #include "compiler/distribute/Passes.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/sizes/StaticBounds.h"
 #include "test/lowering/oracle/JitProgram.h"
+#include "test/lowering/oracle/LimitProgram.h"
 
 #include <cstdlib>
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Elements of all tensors together, and turns of loops, of a program that is
-/// run here.
-static constexpr int64_t kMostSteps = 1 << 16;
-
-/// The steps of an op, roughly; nothing if they may be many.
-static std::optional<int64_t> countSteps(Operation *op) {
-  int64_t steps = 1;
-  auto multiply = [&](int64_t size) {
-    return !ShapedType::isDynamic(size) && size <= kMostSteps &&
-           (steps *= size) <= kMostSteps;
-  };
-  auto countElements = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    steps = 1;
-    return !tensor || llvm::all_of(tensor.getShape(), multiply);
-  };
-  int64_t sum = 1;
-  for (TypeRange types :
-       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
-    for (Type type : types) {
-      if (!countElements(type))
-        return std::nullopt;
-      sum += steps;
-    }
-  steps = 1;
-  if (auto generic = dyn_cast<linalg::LinalgOp>(op))
-    if (!llvm::all_of(generic.getStaticLoopRanges(), multiply))
-      return std::nullopt;
-  // Loops, calls and blocks may take any time.
-  if (isa<LoopLikeOpInterface, CallOpInterface, BranchOpInterface>(op)) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    std::optional<APInt> turns =
-        loop ? loop.getStaticTripCount() : std::nullopt;
-    if (!turns || turns->ugt(16))
-      return std::nullopt;
-    sum += turns->getZExtValue();
-  }
-  return sum + steps;
-}
-
-/// Whether the module is a program of one device that takes little time.
-static bool isSmallProgram(ModuleOp module) {
-  auto entry = dyn_cast_or_null<func::FuncOp>(getEntryFunction(module));
-  if (!entry || entry.isExternal() || getLevel(module) != 0 ||
-      !llvm::hasSingleElement(module.getOps()))
-    return false;
-  int64_t sum = 0;
-  return !entry
-              .walk([&](Operation *op) {
-                std::optional<int64_t> steps = countSteps(op);
-                return !steps || (sum += *steps) > kMostSteps
-                           ? WalkResult::interrupt()
-                           : WalkResult::advance();
-              })
-              .wasInterrupted();
-}
-
 /// Compiles the program and runs it on zeros and on large numbers.
 static void run(ModuleOp module, size_t seed) {
-  if (failed(checkStaticBounds(module)) || !isSmallProgram(module))
+  if (!test::isSmallProgram(module))
     return;
   PassManager passes(module.getContext());
   passes.addPass(createDistScheduleProgram());
@@ -136,9 +78,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                 [](Diagnostic &) { return success(); });
   // The lexer reads the zero behind the text, as files have one.
   std::string text(reinterpret_cast<const char *>(data), size);
-  ParserConfig config(context.get());
+  ParserConfig config(context.get(), /*verifyAfterParse=*/false);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, config);
-  if (!module)
+  if (!module || failed(verifyInput(*module)))
     return 0;
   std::string printed;
   llvm::raw_string_ostream(printed) << *module;

@@ -36,15 +36,21 @@ LogicalResult Interpreter::runFor(scf::ForOp op) {
   auto step = getCommon(op, op.getStep());
   if (failed(lower) || failed(upper) || failed(step))
     return failure();
-  if (*step <= 0)
+  Type type = op.getInductionVar().getType();
+  // Wider than the numbers, which steps may leave.
+  auto extend = [&](int64_t value) -> __int128 {
+    if (op.getUnsignedCmp())
+      return maskTo(getWidth(type), value);
+    return value;
+  };
+  if (extend(*step) <= 0)
     return fail(op, "steps by " + Twine(*step));
   std::vector<PerDevice> carried;
   for (Value init : op.getInitArgs())
     carried.push_back(all(init));
-  Type type = op.getInductionVar().getType();
-  for (int64_t i = *lower; i < *upper; i += *step) {
+  for (__int128 i = extend(*lower); i < extend(*upper); i += extend(*step)) {
     Scalar index;
-    index.i = i;
+    index.i = wrapTo(getWidth(type), static_cast<int64_t>(i));
     std::vector<PerDevice> arguments{
         PerDevice(devices.getCount(), Tensor::scalar(type, index))};
     llvm::append_range(arguments, std::move(carried));

@@ -2,6 +2,7 @@
 
 #include "test/generator/ScalarCode.h"
 #include "dialects/dist/IR/Random.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -46,6 +47,36 @@ static void runIf(const ScalarStep &step, Scalar *registers,
     values.push_back(registers[yield]);
   for (auto [number, value] : llvm::enumerate(values))
     registers[step.indices[number]] = value;
+}
+
+int64_t mlir::dist::test::evaluate(AffineExpr expr, ArrayRef<int64_t> at) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return at[dim.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  __int128 a = evaluate(binary.getLHS(), at), b = evaluate(binary.getRHS(), at);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return a + b;
+  case AffineExprKind::Mul:
+    return a * b;
+  case AffineExprKind::FloorDiv:
+    return (a - (a % b + b) % b) / b;
+  case AffineExprKind::CeilDiv:
+    return (a + ((-a) % b + b) % b) / b;
+  default:
+    return (a % b + b) % b;
+  }
+}
+
+static void runApply(const ScalarStep &step, Scalar *registers,
+                     ScalarContext &) {
+  SmallVector<int64_t> at;
+  for (unsigned number : step.indices)
+    at.push_back(registers[number].i);
+  registers[step.out[0]].i = evaluate(
+      cast<affine::AffineApplyOp>(step.op).getAffineMap().getResult(0), at);
 }
 
 static void runExtract(const ScalarStep &step, Scalar *registers,
@@ -124,6 +155,13 @@ bool ScalarCode::Compiler::op(Operation &op, std::vector<ScalarStep> &steps) {
       step.indices.push_back(use(index));
     step.out[0] = define(extract);
     step.run = runExtract;
+  } else if (auto apply = dyn_cast<affine::AffineApplyOp>(op);
+             apply && apply.getAffineMap().getNumSymbols() == 0) {
+    step.op = apply;
+    for (Value operand : apply.getMapOperands())
+      step.indices.push_back(use(operand));
+    step.out[0] = define(apply);
+    step.run = runApply;
   } else if (auto words = dyn_cast<RandomWordsOp>(op)) {
     if (words.getAxes()) {
       error =

@@ -9,6 +9,7 @@
 #ifndef DIST_TEST_GENERATOR_SCALARCODE_H
 #define DIST_TEST_GENERATOR_SCALARCODE_H
 
+#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Operation.h"
 #include "test/generator/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
@@ -16,6 +17,9 @@
 namespace mlir::dist::test {
 
 class ScalarCode;
+
+/// The number that an expression without symbols is.
+int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> at);
 
 /// What steps know besides registers.
 struct ScalarContext {

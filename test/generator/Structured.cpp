@@ -42,17 +42,24 @@ namespace {
 struct Access {
   SmallVector<int64_t, 6> coefficients;
   int64_t offset = 0;
+  /// What is not linear, with the size and the stride of its dimension: it is
+  /// looked at in every turn.
+  SmallVector<std::tuple<AffineExpr, int64_t, int64_t>, 0> others;
 };
 } // namespace
+
+/// Products and sums wrap: a loop of one turn may have any coefficient.
+static int64_t multiply(uint64_t a, uint64_t b) { return a * b; }
+static void addTo(int64_t &sum, uint64_t summand) { sum = sum + summand; }
 
 /// Adds `scale` times a linear expression; fails for floordiv and mod.
 static LogicalResult addLinear(AffineExpr expr, int64_t scale, Access &access) {
   if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
-    access.coefficients[loop.getPosition()] += scale;
+    addTo(access.coefficients[loop.getPosition()], scale);
     return success();
   }
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    access.offset += scale * constant.getValue();
+    addTo(access.offset, multiply(scale, constant.getValue()));
     return success();
   }
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
@@ -66,7 +73,7 @@ static LogicalResult addLinear(AffineExpr expr, int64_t scale, Access &access) {
   for (auto [factor, rest] : {std::pair(binary.getLHS(), binary.getRHS()),
                               std::pair(binary.getRHS(), binary.getLHS())})
     if (auto constant = dyn_cast<AffineConstantExpr>(factor))
-      return addLinear(rest, scale * constant.getValue(), access);
+      return addLinear(rest, multiply(scale, constant.getValue()), access);
   return failure();
 }
 
@@ -107,20 +114,24 @@ LogicalResult Interpreter::runLinalg(linalg::LinalgOp op) {
       for (auto [dim, stride] : llvm::enumerate(tensor.getStrides())) {
         Access one;
         one.coefficients.assign(loops, 0);
-        if (failed(addLinear(maps[number].getResult(dim), 1, one)))
-          return fail(op, "has a map that is not linear");
+        AffineExpr expr = maps[number].getResult(dim);
+        if (failed(addLinear(expr, 1, one))) {
+          access.others.emplace_back(expr, tensor.getShape()[dim], stride);
+          continue;
+        }
         int64_t low = one.offset, high = one.offset;
         for (auto [coefficient, range] :
              llvm::zip_equal(one.coefficients, ranges))
-          (coefficient < 0 ? low : high) += coefficient * (range - 1);
+          addTo(coefficient < 0 ? low : high, multiply(coefficient, range - 1));
         if (!isEmpty && (low < 0 || high >= tensor.getShape()[dim]))
           return fail(op, "reads " + Twine(low) + " to " + Twine(high) +
                               " of dimension " + Twine(dim) + " of operand " +
                               Twine(number) + ", which has " +
                               Twine(tensor.getShape()[dim]));
-        access.offset += one.offset * stride;
+        addTo(access.offset, multiply(one.offset, stride));
         for (unsigned loop = 0; loop < loops; ++loop)
-          access.coefficients[loop] += one.coefficients[loop] * stride;
+          addTo(access.coefficients[loop],
+                multiply(one.coefficients[loop], stride));
       }
       accesses.push_back(std::move(access));
     }
@@ -142,7 +153,15 @@ LogicalResult Interpreter::runLinalg(linalg::LinalgOp op) {
         for (auto [number, access] : llvm::enumerate(accesses)) {
           int64_t offset = access.offset;
           for (unsigned loop = 0; loop < loops; ++loop)
-            offset += access.coefficients[loop] * at[loop];
+            addTo(offset, multiply(access.coefficients[loop], at[loop]));
+          for (auto [expr, size, stride] : access.others) {
+            int64_t index = evaluate(expr, at);
+            if (index < 0 || index >= size)
+              return fail(op, "reads " + Twine(index) + " of operand " +
+                                  Twine(number) + ", whose dimension has " +
+                                  Twine(size));
+            offset += index * stride;
+          }
           offsets[number] = offset;
           if (number < arguments)
             registers[number] = data[number][offset];

@@ -150,7 +150,7 @@ TEST(Contract, Products) {
 }
 
 /// Operands whose rows are a multiple of 1 KiB apart, which are copied in parts
-/// (Contract.cpp, GemmCall): 256 rows and 128 columns at a time, and some left.
+/// (Contract.cpp, GemmCall): 256 rows at a time, and some left.
 TEST(Contract, FarRows) {
   for (int64_t m : {64, 65})
     for (int64_t n : {8, 128, 130})
@@ -186,13 +186,14 @@ TEST(Contract, FarRows) {
                         {K, 300, 512, 256, 0}});
 }
 
-/// Constant operands that are brought into rows apart from each other
-/// (Contract.cpp, spreadB), and their neighbours that are not: fewer rows, rows
-/// that lie well, no unit stride.
-TEST(Contract, SpreadConstants) {
-  for (int64_t m : {31, 32, 65, 127, 128})
-    for (int64_t n : {2, 128, 130})
-      for (int64_t k : {2, 70}) {
+/// Constant operands, which convolutions read (Contract.cpp, makeConvolution):
+/// blocks of channels, places and features, and what is left of them, and
+/// neighbours for which other calls are made: no unit stride, rows apart of
+/// little to compute.
+TEST(Contract, Constants) {
+  for (int64_t m : {1, 2, 31, 65})
+    for (int64_t n : {2, 33, 128, 130})
+      for (int64_t k : {2, 70, 129}) {
         std::string size = " of " + std::to_string(m) + "x" +
                            std::to_string(k) + "x" + std::to_string(n);
         check("[k, n]" + size,
@@ -209,6 +210,18 @@ TEST(Contract, SpreadConstants) {
         check("c transposed" + size,
               {{M, n, k, 0, 1}, {N, m, 0, k, n}, {K, k, 1, 1, 0}});
       }
+  check("a weight each of a batch", {{B, 3, 40 * 70, 70 * 130, 40 * 130},
+                                     {M, 40, 70, 0, 130},
+                                     {N, 130, 0, 1, 1},
+                                     {K, 70, 1, 130, 0}});
+  check("rows of two strides", {{M, 3, 40 * 70 + 1, 0, 40 * 130 + 2},
+                                {M, 40, 70, 0, 130},
+                                {N, 130, 0, 1, 1},
+                                {K, 70, 1, 130, 0}});
+  check("sums around", {{M, 40, 70 * 3 + 5, 0, 130},
+                        {N, 130, 0, 1, 1},
+                        {K, 3, 71, 70 * 140, 0},
+                        {K, 70, 1, 140, 0}});
   check("rows that overlap, b [n, k]",
         {{M, 40, 1, 0, 9}, {N, 9, 0, 7, 1}, {K, 7, 1, 1, 0}});
   check("a window over b",
@@ -216,7 +229,7 @@ TEST(Contract, SpreadConstants) {
 }
 
 /// Two operands of one table each keep their own copy.
-TEST(Contract, SpreadConstantsByAddress) {
+TEST(Contract, ConstantsByAddress) {
   const int64_t m = 40, n = 33, k = 17;
   std::vector<LoopRow> loops{{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}};
   std::string message = runRanks(line(1), [&](dist_rank *rank) {
@@ -238,7 +251,7 @@ TEST(Contract, SpreadConstantsByAddress) {
 
 /// A NaN or an infinity of either operand reaches the elements that it belongs
 /// to, and no others.
-TEST(Contract, SpreadConstantsNotFinite) {
+TEST(Contract, ConstantsNotFinite) {
   const int64_t m = 40, n = 33, k = 17;
   std::vector<LoopRow> loops{{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}};
   std::string message = runRanks(line(1), [&](dist_rank *rank) {

@@ -18,7 +18,7 @@
 // RUN: not dist-run %s --input x=random --input m=random --bind batch=0 --bind rows=5 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: dimension 'batch' is of size 0 by --bind batch=0; the program is for sizes of at least 1
 // RUN: not dist-run %s --input x=random --input m=random --bind columns=5 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: has no dimension 'columns'; the dimensions with names are: batch rows
+// UNKNOWN: error: --bind columns=5: the program has no dimension 'columns'; the dimensions with names are: batch rows
 
 // All that is missing is named at once.
 // RUN: not dist-run %s --input x=random --input m=random 2>&1 | FileCheck %s --check-prefix=MISSING

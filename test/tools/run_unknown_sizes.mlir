@@ -29,9 +29,9 @@
 // RUN: not dist-report %t.spmd.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: the size of dimension 0 of argument 'x', of type 'tensor<?x3x8xf64>', is not known; give it, as in --bind x[0]=8
 // RUN: not dist-run %s --input x=random --input w=random --bind 'x[0]' 2>&1 | FileCheck %s --check-prefix=FORM
-// FORM: --bind x[0]: expected ARGUMENT[DIM]=SIZE, such as x[0]=8, or NAME=SIZE with the name of a dimension
+// FORM: --bind x[0]: expected ARGUMENT[DIM]=SIZE, such as x[0]=8, or NAME=SIZE with the name of a dimension, and a SIZE of at least 1
 // RUN: not dist-run %s --input x=random --input w=random --bind x=5 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: error: has no dimension 'x'; the dimensions with names are: none
+// NAME: error: --bind x=5: the program has no dimension 'x'; no dimension has a name
 
 // RUN: dist-compile %s --bind 'x[0]=6' -o %t.dist
 // RUN: dist-exec %t.dist --input x=random --input w=random | FileCheck %s --check-prefix=SIX

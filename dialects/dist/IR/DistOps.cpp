@@ -380,7 +380,7 @@ LogicalResult SyncOp::verify() {
   if (failed(verifyHalo(*this)))
     return failure();
   StringRef kind = stringifySyncKind(getKind());
-  if (getGroups() < 1)
+  if (static_cast<int64_t>(getGroups()) < 1)
     return emitOpError() << "groups " << getGroups() << " must be at least 1";
   if (getKind() == SyncKind::AllReduce && getGroups() != 1)
     return emitOpError() << "'all_reduce' cuts no dimension that groups "

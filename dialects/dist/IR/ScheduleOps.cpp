@@ -353,7 +353,7 @@ LogicalResult ShardOp::verify() {
                             "is whole";
   if (failed(verifyCount(*this)))
     return failure();
-  if (getGroups() < 1)
+  if (static_cast<int64_t>(getGroups()) < 1)
     return emitOpError() << "groups " << getGroups() << " must be at least 1";
   if (getGroups() != 1 && getKind() != ShardTarget::Column &&
       getKind() != ShardTarget::Row)

@@ -150,6 +150,9 @@ Value Scalar::apply(Function function, Value a) {
     return math::CoshOp::create(builder, loc, a);
   case Function::Erf:
     return math::ErfOp::create(builder, loc, a);
+  case Function::Erfc:
+    // For results of 16 bits: f32's smallest numbers may be lost.
+    return math::ErfcOp::create(builder, loc, a, arith::FastMathFlags::afn);
   case Function::Exp:
     return math::ExpOp::create(builder, loc, a);
   case Function::Expm1:

@@ -36,6 +36,7 @@ enum class Function {
   Cos,
   Cosh,
   Erf,
+  Erfc,
   Exp,
   Expm1,
   Floor,

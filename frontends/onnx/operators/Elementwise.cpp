@@ -118,8 +118,6 @@ static LogicalResult power(NodeContext &c) {
         return s.mul(x, x);
       if (known == 3.0)
         return s.mul(s.mul(x, x), x);
-      if (known == 0.5 && isFloat(base))
-        return s.apply(Function::Sqrt, x);
       if (known == -1.0 && isFloat(base))
         return s.div(s.constant(x.getType(), 1), x);
       if (!isFloat(inner))

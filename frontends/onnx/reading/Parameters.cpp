@@ -239,6 +239,7 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
     else
       entry.name = name.str();
     entry.isNamed = true;
+    entry.isReferenced = signature.hasTarget(entry.name);
   }
   for (const Entry &entry : entries)
     if (!entry.name.empty())
@@ -339,6 +340,7 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       Entry &named = isOther ? entries[makeOwn(input, node)] : entry;
       named.name = name;
       named.transposed = transposed;
+      named.isReferenced = signature.hasTarget(name);
       if (scopes.isGuess(node))
         named.doubt = kGuessed;
       else if (!signature.empty() && !signature.hasTarget(name))
@@ -364,13 +366,35 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
   }
 }
 
+/// Whether a constant is a number that the model's code has: one that is only
+/// calculated with. Sizes and tables may be computed of others before.
+static bool isLiteral(const Node &node,
+                      const StringMap<SmallVector<const Node *, 1>> &readers) {
+  auto value = node.attributes.find("value");
+  return node.op == "Constant" && value != node.attributes.end() &&
+         value->second.tensor.getRank() == 0 &&
+         isFloat(value->second.tensor.getType()) &&
+         all_of(readers.lookup(node.outputs[0]), [](const Node *reader) {
+           return is_contained({"Add", "Sub", "Mul", "Div", "Pow"},
+                               StringRef(reader->op));
+         });
+}
+
 void Parameters::findComputedWeights(const Model &model) {
   Signature signature(model);
-  // By number, where it is first read; and how many constants are before.
+  StringMap<SmallVector<const Node *, 1>> readers;
+  for (const Node &node : model.nodes)
+    for (const std::string &input : node.inputs)
+      readers[input].push_back(&node);
+  // By number, where it is first read; and how many constants are before, all
+  // and those that are no literals.
   std::map<int64_t, std::pair<const Node *, size_t>> numbered;
-  SmallVector<size_t> constants{0};
+  SmallVector<size_t> constants{0}, computed{0};
   for (const Node &node : model.nodes) {
-    constants.push_back(constants.back() + (node.op == "Constant"));
+    bool isConstant = node.op == "Constant";
+    constants.push_back(constants.back() + isConstant);
+    computed.push_back(computed.back() +
+                       (isConstant && !isLiteral(node, readers)));
     if (isAlias(node))
       continue;
     auto rule = node.metadata.find("pkg.onnxscript.rewriter.rule_name");
@@ -394,16 +418,27 @@ void Parameters::findComputedWeights(const Model &model) {
     }
   }
   // Transposing a weight takes one number, and computing it takes more. So do
-  // constants that are computed before, which leave nodes.
+  // constants that are computed before, which leave nodes. Literals take none,
+  // or one for a conversion; a weight norm takes three. The first number is the
+  // next after those of the results, if these have numbers.
   if (!signature.empty())
     return;
+  constexpr int64_t kWeightNormNumbers = 3;
   int64_t last = -1;
+  for (const ValueInfo &output : model.outputs) {
+    int64_t number;
+    if (!StringRef(output.name).getAsInteger(10, number))
+      last = std::max(last, number);
+  }
   const Node *before = nullptr;
   for (auto [number, use] : numbered) {
     auto [node, index] = use;
     Entry &entry = entries[entryOf.lookup(node->inputs[index])];
-    if (before && number - last > 1 && before->ordinal <= node->ordinal &&
-        constants[before->ordinal] == constants[node->ordinal - 1] &&
+    int64_t start = before ? before->ordinal : 0, end = node->ordinal - 1;
+    bool isAll = before && constants[start] == constants[end];
+    if (last >= 0 && start <= node->ordinal &&
+        number - last > (isAll ? 1 : kWeightNormNumbers) &&
+        computed[start] == computed[end] &&
         isTransposedRole(*node, index, entry.data.getRank()) &&
         entry.doubt.empty())
       entry.doubt = kComputed;
@@ -430,39 +465,56 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     if (!entry.name.empty() && entry.firstUser)
       order.push_back(i);
   llvm::sort(order, [&](size_t a, size_t b) {
-    return std::make_tuple(entries[a].firstUser->ordinal, entries[a].firstInput,
-                           a) < std::make_tuple(entries[b].firstUser->ordinal,
-                                                entries[b].firstInput, b);
+    auto place = [&](size_t i) {
+      const Entry &entry = entries[i];
+      // What is in doubt is perhaps another one.
+      return std::make_tuple(!entry.doubt.empty(), entry.firstUser->ordinal,
+                             entry.firstInput, i);
+    };
+    return place(a) < place(b);
   });
 
   // By type, shape and some elements, so that few are compared as a whole.
   std::map<std::string, SmallVector<size_t, 1>> alike;
+  auto getKey = [](const OwnLayout &own) {
+    std::string key = nameOf(own.data.getType()) + toString(own.getShape());
+    int64_t size = own.data.size();
+    for (int64_t i = 0, n = std::min<int64_t>(64, size); i < n; ++i)
+      key.append(own.at(size / n * i), own.size);
+    return key;
+  };
+  auto findEqual = [&](const Entry &entry,
+                       const OwnLayout &own) -> std::optional<size_t> {
+    bool splat = entry.data.isSplat();
+    for (size_t index : alike[getKey(own)]) {
+      const Entry &other = entries[index];
+      // Two names in the file are two parameters, even with equal values (deep
+      // copies of a layer); so are two that nodes refer to. A tied parameter is
+      // in the file once, and perhaps also as an exporter has folded it.
+      bool areTwo = (entry.isNamed && other.isNamed) ||
+                    (entry.isReferenced && other.isReferenced &&
+                     entry.name != other.name);
+      if (!areTwo &&
+          (splat ? other.name == entry.name
+                 : isEqual(own, OwnLayout(other.data, other.transposed))))
+        return other.parameter;
+    }
+    return std::nullopt;
+  };
   for (size_t index : order) {
     Entry &entry = entries[index];
     OwnLayout own(entry.data, entry.transposed);
-    std::string key = nameOf(entry.data.getType()) + toString(own.getShape());
-    for (int64_t i = 0, n = std::min<int64_t>(64, entry.data.size()); i < n;
-         ++i)
-      key.append(own.at(entry.data.size() / n * i), own.size);
-    bool splat = entry.data.isSplat();
-    for (size_t other : alike[key]) {
-      // Two names in the file are two parameters, even with equal values (deep
-      // copies of a layer). A tied parameter is in the file once, and perhaps
-      // also as an exporter has folded it.
-      if (entry.isNamed && entries[other].isNamed)
-        continue;
-      if (splat ? entries[other].name != entry.name
-                : !isEqual(own, OwnLayout(entries[other].data,
-                                          entries[other].transposed)))
-        continue;
-      entry.parameter = entries[other].parameter;
-      if (entry.doubt.empty())
-        parameters[*entry.parameter].doubt = "";
-      break;
+    entry.parameter = findEqual(entry, own);
+    // The layout, too, is a guess: `x @ weight` of another module's.
+    if (!entry.parameter && entry.doubt == kComputed &&
+        entry.data.getRank() == 2) {
+      entry.parameter =
+          findEqual(entry, OwnLayout(entry.data, !entry.transposed));
+      entry.transposed ^= entry.parameter.has_value();
     }
     if (entry.parameter)
       continue;
-    alike[key].push_back(index);
+    alike[getKey(own)].push_back(index);
     entry.parameter = parameters.size();
     Parameter &parameter = parameters.emplace_back();
     parameter.data = entry.data;
@@ -498,14 +550,38 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
       parameter.doubt = kGuessed;
     }
   }
+  StringSet<> around;
+  for (const Node &node : model.nodes) {
+    StringRef scope = scopes[node];
+    while (!scope.empty() && around.insert(scope = modulePath(scope)).second)
+      ;
+  }
   // Under all names that the file has for them, they are found, too.
   for (const auto &it : entryOf) {
     const Entry &entry = entries[it.second];
     if (!entry.parameter)
       continue;
-    addAlias(parameters[*entry.parameter], entry.name);
+    // A module with others inside multiplies by a parameter, but has none.
+    if (entry.isNamed ||
+        (signature.empty() ? !around.contains(modulePath(entry.name))
+                           : signature.hasTarget(entry.name)))
+      addAlias(parameters[*entry.parameter], entry.name);
     if (entry.isNamed && (signature.empty() || signature.hasTarget(it.first())))
       addAlias(parameters[*entry.parameter], it.first());
+  }
+  // Where a module that has such a parameter reads another's, they are tied.
+  for (const Node &node : model.nodes) {
+    SmallVector<StringRef> references = signature.getReferences(node);
+    for (const std::string &input : node.inputs) {
+      auto it = entryOf.find(input);
+      if (it == entryOf.end() || !entries[it->second].parameter ||
+          !is_contained(references, entries[it->second].name))
+        continue;
+      std::string own =
+          joinPath(scopes[node], leafName(entries[it->second].name));
+      if (signature.hasTarget(own) && !entryOf.contains(own))
+        addAlias(parameters[*entries[it->second].parameter], own);
+    }
   }
   for (Parameter &parameter : parameters) {
     llvm::erase_if(parameter.aliases, [&](const std::string &name) {
@@ -519,12 +595,17 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
                                                 const Scopes &scopes) const {
   Signature signature(model);
   std::set<std::string> folded;
-  // Without a number of the exporter's own nothing was folded.
+  auto isSure = [&](const Entry &entry) {
+    return entry.parameter && parameters[*entry.parameter].doubt.empty();
+  };
+  // Without numbers of the exporter's own, other than parameters that it has
+  // renamed or transposed, nothing was folded.
   if (!signature.empty() && none_of(entryOf, [&](const auto &it) {
         return isFloat(entries[it.second].data.getType()) &&
                !signature.hasTarget(it.first()) &&
                !signature.isBuffer(it.first()) &&
-               !signature.hasPlaceholder(it.first());
+               !signature.hasPlaceholder(it.first()) &&
+               !isSure(entries[it.second]);
       }))
     return {};
   if (!signature.empty()) {

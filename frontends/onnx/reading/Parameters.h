@@ -89,9 +89,10 @@ private:
   /// An initialiser and what is known of it.
   struct Entry {
     HostTensor data;
-    std::string name;         ///< empty: a constant
-    bool isNamed = false;     ///< by the file
-    bool isStatistic = false; ///< a batch norm's
+    std::string name;          ///< empty: a constant
+    bool isNamed = false;      ///< by the file
+    bool isReferenced = false; ///< the model's list has it under its name
+    bool isStatistic = false;  ///< a batch norm's
     bool transposed = false;
     unsigned padding = 0;
     llvm::StringRef doubt; ///< Parameter::doubt

@@ -376,6 +376,27 @@ LogicalResult FeatureBlocks::split(Operation *directive,
   auto parameter =
       cast<BlockArgument>(origins.get(contraction.parameter->get()).root);
   Operation *function = parameter.getOwner()->getParentOp();
+  if (contraction.parameter->get() == parameter)
+    if (auto dim = findDim(op.getMatchingIndexingMap(contraction.parameter),
+                           *loop)) {
+      auto [other, isFirst] = divided.try_emplace(
+          std::pair(Value(parameter), *dim), Done{directive, sizes});
+      if (!isFirst && other->second.sizes != sizes) {
+        auto name = cast<FunctionOpInterface>(function)
+                        .getArgAttrOfType<StringAttr>(parameter.getArgNumber(),
+                                                      kParameterAttr);
+        InFlightDiagnostic diagnostic =
+            fail() << "takes parameter "
+                   << (name ? "\"" + name.getValue().str() + "\"" : "")
+                   << " apart as [" << llvm::interleaved(sizes)
+                   << "], but another module reads it as ["
+                   << llvm::interleaved(other->second.sizes)
+                   << "]; give both the same groups, or leave one of them out";
+        diagnostic.attachNote(other->second.directive->getLoc())
+            << "the other directive";
+        return diagnostic;
+      }
+    }
   functions.try_emplace(function, directive);
   builder.emplace(op);
   FailureOr<Blocks> blocks = splitLoop(op, *loop, sizes, {Value(), nullptr});

@@ -83,6 +83,8 @@ private:
     SmallVector<int64_t> sizes;
   };
   llvm::DenseMap<Operation *, Done> done;
+  /// How a dimension of a parameter was split first.
+  llvm::DenseMap<std::pair<Value, int64_t>, Done> divided;
   llvm::SetVector<Operation *> replaced;
   llvm::MapVector<Operation *, Operation *> functions; // and a directive
 };

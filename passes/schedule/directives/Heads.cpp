@@ -79,8 +79,9 @@ public:
   std::vector<HeadProjection> find();
 
 private:
-  /// The contractions that the ops behind `from` lead to.
-  SmallVector<Operation *> findNext(Operation *from);
+  /// The projections that products lead to, or, before, that lead to products,
+  /// with no other contraction between.
+  llvm::SmallPtrSet<Operation *, 16> findNext(bool isBefore);
 
   llvm::SmallPtrSet<Operation *, 32> module;
   llvm::MapVector<Operation *, FeatureContraction> projections;
@@ -250,31 +251,36 @@ Attention::Attention(ArrayRef<Operation *> ops, Origins &origins)
   }
 }
 
-SmallVector<Operation *> Attention::findNext(Operation *from) {
-  SmallVector<Operation *> found, pending{from};
-  llvm::SmallPtrSet<Operation *, 32> seen{from};
-  while (!pending.empty())
-    for (Operation *user : pending.pop_back_val()->getUsers()) {
-      if (!module.contains(user) || !seen.insert(user).second)
-        continue;
-      if (products.contains(user) || projections.contains(user))
-        found.push_back(user);
-      else
-        pending.push_back(user);
-    }
+llvm::SmallPtrSet<Operation *, 16> Attention::findNext(bool isBefore) {
+  llvm::SmallPtrSet<Operation *, 16> found;
+  SmallVector<Operation *> pending(products.begin(), products.end());
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  auto visit = [&](Operation *next) {
+    if (!module.contains(next) || products.contains(next) ||
+        !seen.insert(next).second)
+      return;
+    if (projections.contains(next))
+      found.insert(next);
+    else
+      pending.push_back(next);
+  };
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (isBefore)
+      for (Value operand : op->getOperands())
+        visit(operand.getDefiningOp());
+    else
+      llvm::for_each(op->getUsers(), visit);
+  }
   return found;
 }
 
 std::vector<HeadProjection> Attention::find() {
   std::vector<HeadProjection> out;
-  llvm::SmallPtrSet<Operation *, 4> after;
-  for (Operation *product : products)
-    for (Operation *next : findNext(product))
-      if (projections.contains(next))
-        after.insert(next);
+  auto before = findNext(/*isBefore=*/true),
+       after = findNext(/*isBefore=*/false);
   for (auto &[op, contraction] : projections) {
-    bool isInput = llvm::any_of(
-        findNext(op), [&](Operation *next) { return products.contains(next); });
+    bool isInput = before.contains(op);
     if (!isInput && !after.contains(op))
       continue;
     HeadProjection projection{contraction, {}};

@@ -28,7 +28,8 @@ FailureOr<ScheduleOp> mlir::dist::findSchedule(ModuleOp module,
                                                StringRef name) {
   SmallVector<ScheduleOp> schedules(module.getOps<ScheduleOp>());
   if (schedules.empty())
-    return emitError(module.getLoc()) << "there is no dist.schedule";
+    return emitError(module.getLoc()) << "there is no dist.schedule; name a file with one "
+              "(--schedule FILE, or file=FILE of the pass)";
   if (name.empty() && schedules.size() == 1)
     return schedules.front();
   for (ScheduleOp schedule : schedules)
@@ -125,18 +126,17 @@ mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
            << file << " is MLIR bytecode; a schedule is text";
   if (std::string deep = findTooDeep((*text)->getBuffer()); !deep.empty())
     return emitError(UnknownLoc::get(context)) << file << ":" << deep;
-  std::optional<SourcePlace> unclosed = findUnclosed((*text)->getBuffer());
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
-  // The parser reports errors at their positions, and a '}' that is missing at
-  // the end of the file.
-  OwningOpRef<ModuleOp> parsed =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(context));
-  if (!parsed && unclosed)
+  // The parser would report it at the end of the file, in other words.
+  if (std::optional<SourcePlace> unclosed = findUnclosed((*text)->getBuffer()))
     return emitError(FileLineColLoc::get(context, file, unclosed->line,
                                          unclosed->column))
            << "no '}' closes this '{'";
-  if (!parsed || failed(checkStaticBounds(parsed.get())))
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+  OwningOpRef<ModuleOp> parsed =
+      parseSourceFile<ModuleOp>(
+          sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  if (!parsed || failed(verifyInput(parsed.get())))
     return failure();
   return parsed;
 }

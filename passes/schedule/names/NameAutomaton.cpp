@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <set>
 #include <unordered_map>
 
 using namespace mlir;
@@ -16,17 +17,22 @@ namespace mlir::dist {
 class AutomatonBuilder {
 public:
   AutomatonBuilder(StringRef regex, NameAutomaton &automaton)
-      : regex(regex), nodes(automaton.nodes), classes(automaton.classes) {}
+      : regex(regex), nodes(automaton.nodes), classes(automaton.classes),
+        pieces(automaton.pieces) {}
 
   /// False with `error`.
-  bool run(unsigned &first) {
+  bool run(bool isDotted, unsigned &first) {
     Part whole;
+    if (!isDotted)
+      add({Node::One, '.', 0, 0});
     if (!addAlternatives(whole))
       return false;
     if (at < regex.size())
       return fail("parentheses not balanced");
     patch(whole, add({Node::Accept, 0, 0, 0}));
-    first = whole.first;
+    first = isDotted ? whole.first : 0;
+    if (!isDotted)
+      nodes[first].next = whole.first;
     return true;
   }
 
@@ -35,13 +41,16 @@ public:
 private:
   using Node = NameAutomaton::Node;
   using Characters = NameAutomaton::Characters;
+  using Piece = NameAutomaton::Piece;
 
   /// Nodes from `first` on, and the ends that lead on: a node, and whether it
   /// is its other way. `repeats` is how often an inner part is repeated.
+  /// `isFixed` if nothing in it may be left out or repeated at will.
   struct Part {
     unsigned first = 0;
     std::vector<std::pair<unsigned, bool>> ends;
     uint64_t repeats = 1;
+    bool isFixed = true;
   };
 
   bool fail(StringRef what) {
@@ -66,6 +75,8 @@ private:
   }
 
   bool addAlternatives(Part &part);
+  std::optional<std::string> takeWord();
+  void addWords(const std::set<std::string> &words, Part &part);
   bool addSequence(Part &part);
   bool addRepeated(Part &part);
   bool addOne(Part &part);
@@ -77,39 +88,138 @@ private:
   size_t at = 0;
   std::vector<Node> &nodes;
   std::vector<Characters> &classes;
+  std::vector<Piece> &pieces;
   std::unordered_map<Characters, unsigned> numbers;
 };
 } // namespace mlir::dist
 
+/// The next alternative, if it is of plain characters only.
+std::optional<std::string> AutomatonBuilder::takeWord() {
+  std::string word;
+  size_t end = at;
+  for (; end < regex.size() && regex[end] != '|' && regex[end] != ')'; ++end) {
+    bool isPlain = !StringRef("*+?{[(.^$").contains(regex[end]);
+    if (regex[end] == '\\')
+      ++end;
+    if (!isPlain || end == regex.size())
+      return std::nullopt;
+    word += regex[end];
+  }
+  if (word.empty())
+    return std::nullopt;
+  at = end;
+  return word;
+}
+
+/// Adds a tree of words, so that thousands of them are few places at a time.
+void AutomatonBuilder::addWords(const std::set<std::string> &words,
+                                Part &part) {
+  StringRef last;
+  std::vector<unsigned> path; // the nodes of the last word
+  for (StringRef word : words) {
+    size_t common = 0;
+    while (common < std::min(last.size(), word.size()) &&
+           last[common] == word[common])
+      ++common;
+    unsigned branch = nodes.size() + word.size() - common + 1;
+    unsigned &before = common ? nodes[path[common - 1]].next : part.first;
+    unsigned other =
+        std::exchange(before, last.empty() ? nodes.size() : branch);
+    path.resize(common);
+    for (char c : word.drop_front(common)) {
+      path.push_back(nodes.size());
+      add({Node::One, c, 0, static_cast<unsigned>(nodes.size()) + 1});
+    }
+    part.ends.push_back({add({Node::Pass, 0, 0, 0}), false});
+    if (!last.empty())
+      add({Node::Split, 0, path[common], other});
+    last = word;
+  }
+}
+
 bool AutomatonBuilder::addAlternatives(Part &part) {
-  if (!addSequence(part))
-    return false;
-  while (take('|')) {
-    Part other;
-    if (!addSequence(other))
-      return false;
+  std::set<std::string> words;
+  size_t outer = pieces.size(), count = 0;
+  Piece either;
+  auto join = [&](Part other) {
+    if (count++ == 0) {
+      part = std::move(other);
+      return;
+    }
     part.first = add({Node::Split, 0, other.first, part.first});
     part.repeats = std::max(part.repeats, other.repeats);
+    part.isFixed &= other.isFixed;
     llvm::append_range(part.ends, other.ends);
+  };
+  bool haveAll = true;
+  do {
+    if (std::optional<std::string> word = takeWord()) {
+      words.insert(std::move(*word));
+      continue;
+    }
+    Part one;
+    size_t inner = pieces.size();
+    if (!addSequence(one))
+      return false;
+    join(std::move(one));
+    // One of the longest pieces of each is in every name.
+    auto longest = std::max_element(
+        pieces.begin() + inner, pieces.end(), [](auto &a, auto &b) {
+          return a.ends.back() - a.firsts[0] < b.ends.back() - b.firsts[0];
+        });
+    if (longest == pieces.end()) {
+      haveAll = false;
+      continue;
+    }
+    llvm::append_range(either.firsts, longest->firsts);
+    llvm::append_range(either.ends, longest->ends);
+  } while (take('|'));
+  if (!words.empty()) {
+    Part tree;
+    addWords(words, tree);
+    join(std::move(tree));
+    haveAll = false;
   }
+  if (count == 1)
+    return true;
+  pieces.resize(outer);
+  if (haveAll)
+    pieces.push_back(std::move(either));
   return true;
 }
 
 bool AutomatonBuilder::addSequence(Part &part) {
   bool isFirst = true;
+  std::optional<unsigned> run; // where the fixed parts before begin
+  auto endRun = [&] {
+    if (!run)
+      return;
+    unsigned mark = add({Node::Pass, 0, 0, 0});
+    patch(part, mark);
+    part.ends = {{mark, false}};
+    pieces.push_back({{*run}, {mark}});
+    run.reset();
+  };
   while (isMore() && regex[at] != '|' && regex[at] != ')') {
     Part next;
     if (!addRepeated(next))
       return false;
+    if (!next.isFixed)
+      endRun();
+    else if (!run)
+      run = next.first;
     if (isFirst) {
       part = std::move(next);
     } else {
       patch(part, next.first);
       part.ends = std::move(next.ends);
       part.repeats = std::max(part.repeats, next.repeats);
+      part.isFixed &= next.isFixed;
     }
     isFirst = false;
   }
+  if (!part.isFixed)
+    endRun();
   return !isFirst || fail("empty (sub)expression");
 }
 
@@ -138,7 +248,7 @@ bool AutomatonBuilder::readCounts(uint64_t &least,
 }
 
 bool AutomatonBuilder::addRepeated(Part &part) {
-  size_t start = at;
+  size_t start = at, outer = pieces.size();
   if (!addOne(part))
     return false;
   uint64_t least = 1;
@@ -171,6 +281,7 @@ bool AutomatonBuilder::addRepeated(Part &part) {
   std::vector<std::pair<unsigned, bool>> leaving;
   Part all;
   all.repeats = part.repeats;
+  all.isFixed = part.isFixed && least > 0 && most == least;
   for (uint64_t number = 0; number < count; ++number) {
     Part one;
     if (number == 0) {
@@ -204,6 +315,7 @@ bool AutomatonBuilder::addRepeated(Part &part) {
     leaving = {{all.first, true}, {all.first, false}};
   }
   llvm::append_range(all.ends, leaving);
+  pieces.resize(outer);
   part = std::move(all);
   return true;
 }
@@ -288,6 +400,7 @@ bool AutomatonBuilder::addOne(Part &part) {
   case '$':
     part.first = add({c == '^' ? Node::Begin : Node::End, 0, 0, 0});
     part.ends = {{part.first, false}};
+    part.isFixed = false; // names that contain it need not begin or end there
     return true;
   case '*':
   case '+':
@@ -309,10 +422,11 @@ bool AutomatonBuilder::addOne(Part &part) {
 }
 
 std::optional<NameAutomaton> NameAutomaton::compile(StringRef regex,
+                                                    bool isDotted,
                                                     std::string &error) {
   NameAutomaton automaton;
   AutomatonBuilder builder(regex, automaton);
-  if (!builder.run(automaton.first)) {
+  if (!builder.run(isDotted, automaton.first)) {
     error = std::move(builder.error);
     return std::nullopt;
   }
@@ -330,6 +444,8 @@ void NameAutomaton::follow(unsigned node, bool isBegin, Places &places) const {
     if (at.kind == Node::Split) {
       pending.push_back(at.other);
       pending.push_back(at.next);
+    } else if (at.kind == Node::Pass) {
+      pending.push_back(at.next);
     } else if (at.kind != Node::Begin) {
       places.push_back(next);
     } else if (isBegin) {
@@ -341,12 +457,25 @@ void NameAutomaton::follow(unsigned node, bool isBegin, Places &places) const {
 NameAutomaton::Places NameAutomaton::begin() const {
   Places places;
   ++round;
-  follow(first, /*isBegin=*/true, places);
+  follow(first, /*isBegin=*/false, places);
+  return advance(places, '.', /*isBegin=*/true);
+}
+
+NameAutomaton::Places NameAutomaton::begin(const Piece &piece) const {
+  Places places;
+  ++round;
+  for (unsigned node : piece.firsts)
+    follow(node, /*isBegin=*/false, places);
   return places;
 }
 
+bool NameAutomaton::hasPassed(const Piece &piece) const {
+  return llvm::any_of(piece.ends,
+                      [&](unsigned node) { return seen[node] == round; });
+}
+
 NameAutomaton::Places NameAutomaton::advance(const Places &places,
-                                             char next) const {
+                                             char next, bool isBegin) const {
   Places after;
   ++round;
   for (unsigned place : places) {
@@ -356,7 +485,7 @@ NameAutomaton::Places NameAutomaton::advance(const Places &places,
                      ? classes[node.other][static_cast<unsigned char>(next)]
                      : false;
     if (leads)
-      follow(node.next, /*isBegin=*/false, after);
+      follow(node.next, isBegin, after);
   }
   return after;
 }

@@ -22,16 +22,29 @@ namespace mlir::dist {
 
 class NameAutomaton {
 public:
-  /// Of a POSIX extended regular expression for whole names. Nullopt with
-  /// `error` if it is malformed, or repeats too much (kMostRepetitions).
-  static std::optional<NameAutomaton> compile(StringRef regex,
+  /// Of a POSIX extended regular expression for whole names; with `isDotted`,
+  /// for names with a dot before. Nullopt with `error` if it is malformed, or
+  /// repeats too much (kMostRepetitions).
+  static std::optional<NameAutomaton> compile(StringRef regex, bool isDotted,
                                               std::string &error);
+
+  /// A part of the expression that is in every name which matches, as it is not
+  /// optional. (That name has a dot before.) It leads from one of `firsts` to
+  /// one of `ends`.
+  struct Piece {
+    SmallVector<unsigned, 1> firsts, ends;
+  };
+  ArrayRef<Piece> getPieces() const { return pieces; }
 
   /// Where the automaton may be after a prefix; empty if nothing that begins so
   /// matches.
   using Places = SmallVector<unsigned, 8>;
   Places begin() const;
-  Places advance(const Places &places, char next) const;
+  /// Where it may be before a piece.
+  Places begin(const Piece &piece) const;
+  Places advance(const Places &places, char next, bool isBegin = false) const;
+  /// Whether the last call of `advance` led to the end of the piece.
+  bool hasPassed(const Piece &piece) const;
   /// Whether the name may end there.
   bool accepts(const Places &places) const;
 
@@ -42,7 +55,15 @@ private:
   using Characters = std::bitset<256>;
 
   struct Node {
-    enum Kind : unsigned char { One, Class, Split, Begin, End, Accept } kind;
+    enum Kind : unsigned char {
+      One,
+      Class,
+      Split,
+      Pass, ///< leads on
+      Begin,
+      End,
+      Accept
+    } kind;
     /// Of One.
     char character;
     /// Of Class: its number. Of Split: the other way on.
@@ -55,6 +76,7 @@ private:
 
   std::vector<Node> nodes;
   std::vector<Characters> classes;
+  std::vector<Piece> pieces;
   unsigned first = 0;
   /// Of the last call that saw a node; for `follow`.
   mutable std::vector<unsigned> seen;

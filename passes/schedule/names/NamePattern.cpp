@@ -12,24 +12,29 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The extended regular expression of `glob`; nullopt where braces do not
-/// match.
-static std::optional<std::string> translateGlob(StringRef glob,
+/// The extended regular expression of `given`, for names with a dot before;
+/// nullopt where braces do not match.
+static std::optional<std::string> translateGlob(StringRef given,
                                                 std::string &error) {
-  std::string regex;
+  std::string dotted = "." + given.str(), regex;
+  StringRef glob = dotted;
   int depth = 0;
   for (size_t i = 0; i < glob.size(); ++i) {
-    bool startsComponent = i == 0 || glob[i - 1] == '.';
     switch (glob[i]) {
     case '*':
       if (!glob.substr(i).starts_with("**")) {
         regex += "[^.]*";
-      } else if (startsComponent && glob.substr(i).starts_with("**.")) {
-        regex += "(.*\\.)?";
-        i += 2;
       } else {
         regex += ".*";
         i += 1;
+      }
+      break;
+    case '.':
+      if (glob.substr(i).starts_with(".**.")) {
+        regex += "(\\..*)?";
+        i += 2; // The dot behind it is always there.
+      } else {
+        regex += "\\.";
       }
       break;
     case '?':
@@ -41,7 +46,7 @@ static std::optional<std::string> translateGlob(StringRef glob,
       break;
     case '}':
       if (--depth < 0) {
-        error = "'}' without '{' in \"" + glob.str() + "\"";
+        error = "'}' without '{' in \"" + given.str() + "\"";
         return std::nullopt;
       }
       regex += ")";
@@ -54,7 +59,7 @@ static std::optional<std::string> translateGlob(StringRef glob,
     }
   }
   if (depth) {
-    error = "'{' without '}' in \"" + glob.str() + "\"";
+    error = "'{' without '}' in \"" + given.str() + "\"";
     return std::nullopt;
   }
   return regex;
@@ -213,7 +218,8 @@ std::optional<NamePattern> NamePattern::parse(StringRef given,
     regex = std::move(*translated);
   }
   std::string reason;
-  pattern.automaton = NameAutomaton::compile(regex, reason);
+  pattern.automaton =
+      NameAutomaton::compile(regex, /*isDotted=*/!isRegexPattern(text), reason);
   if (!pattern.automaton) {
     error = "\"" + given.str() + "\" is no valid pattern: " + reason;
     return std::nullopt;

@@ -13,7 +13,8 @@ def WholeSumsPass : Pass<"dist-whole-sums", "ModuleOp"> {
     add in another order than without turns. So this pass reshards the operands of
     ops that reduce over the axis: they are whole along it, and no sum is left
     pending there. Example: the gradient of a layer's weight is one product over
-    all rows. `--dist-spmd=turns=AXIS` runs this pass.
+    all rows. `--dist-spmd=turns=AXIS` runs this pass. `dist.ring` and `dist.graph_halo`
+    over the axis are refused, as nothing is sent along it.
 
     ```mlir
     %g = linalg.contract … ins(%x, %dy : …) {dist.shardings = [#dist.sharding<@m, [{}, {} ], partial = sum {"turn", "dp"}> ]}

@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -258,6 +260,32 @@ LogicalResult SumCompleter::visitFunction(FunctionOpInterface function) {
   return success();
 }
 
+/// Refuses directives by which devices along the axis would exchange blocks: one
+/// device computes these one after another.
+static LogicalResult checkExchanges(MeshOp mesh, StringRef axis) {
+  std::pair<StringRef, StringRef> kinds[] = {
+      {kRingsAttr, RingOp::getOperationName()},
+      {kGraphHalosAttr, GraphHaloOp::getOperationName()}};
+  for (auto [kind, directive] : kinds) {
+    auto modules = mesh->getAttrOfType<DictionaryAttr>(kind);
+    if (!modules)
+      continue;
+    for (NamedAttribute module : modules) {
+      auto said = cast<DictionaryAttr>(module.getValue());
+      if (llvm::none_of(getAxisRefs(said.getAs<ArrayAttr>("axes")),
+                        [&](AxisRefAttr ref) { return ref.getName() == axis; }))
+        continue;
+      return emitError(said.getAs<LocationAttr>("by"))
+             << directive << ": axis \"" << axis
+             << "\" is done in turns: its parts are computed one after another "
+                "on one device, not side by side on several, so that no block "
+                "can go from one to another; name another axis here, or for "
+                "the turns";
+    }
+  }
+  return success();
+}
+
 namespace {
 struct WholeSumsPass : mlir::dist::impl::WholeSumsPassBase<WholeSumsPass> {
   using WholeSumsPassBase::WholeSumsPassBase;
@@ -269,6 +297,8 @@ struct WholeSumsPass : mlir::dist::impl::WholeSumsPassBase<WholeSumsPass> {
     // If the mesh lacks the axis, --dist-unroll-axis reports it.
     if (!*mesh || (*mesh).getAxisSize(axis) == 0)
       return;
+    if (failed(checkExchanges(*mesh, axis)))
+      return signalPassFailure();
     MeshLayout layout(*mesh);
     SumCompleter completer(layout, axis);
     for (auto function : getOperation().getOps<FunctionOpInterface>())

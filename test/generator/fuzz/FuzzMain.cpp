@@ -8,6 +8,7 @@
 #include "test/generator/Fuzz.h"
 #include "test/generator/RandomProgram.h"
 #include "test/lowering/oracle/CheckLowered.h"
+#include "test/lowering/oracle/LimitProgram.h"
 #include "test/lowering/oracle/ScheduleMutants.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -85,6 +86,11 @@ static cl::opt<bool> scheduledFlag(
     cl::desc("Order what is placed at random, with collectives on streams, and "
              "run it in every mode of streams"),
     cl::cat(category));
+static cl::opt<bool> limitsFlag(
+    "limits",
+    cl::desc("Programs with static numbers at and beyond what their tensors "
+             "have, compiled for one rank and run"),
+    cl::cat(category));
 static cl::opt<std::string> inputFlag(cl::Positional,
                                       cl::desc("[modules to check instead]"),
                                       cl::cat(category));
@@ -103,7 +109,9 @@ static int checkFile() {
       options.fusesTransposes = fuseFlag;
       options.joinsHalos = joinFlag;
       options.takesTurns = turnsFlag;
-      if (scheduledFlag)
+      if (limitsFlag)
+        options.run = checkLimits;
+      else if (scheduledFlag)
         options.run = checkScheduled;
       else if (loweredFlag || buffersFlag)
         options.run = checkLowered;
@@ -143,6 +151,8 @@ static void keep(const FuzzCase &fuzzCase, llvm::StringRef text,
 
 /// The case of a seed: a random program, or the next of those to be placed.
 static FuzzCase make(uint64_t seed) {
+  if (limitsFlag)
+    return makeLimitCase(seed);
   static const std::vector<std::string> programs = [] {
     std::vector<std::string> out;
     for (const std::string &path : placeFlag)

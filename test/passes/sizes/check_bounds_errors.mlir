@@ -170,3 +170,115 @@ func.func @backward_convolution(%x: tensor<1x16x1xf32>, %k: tensor<2x1x1xf32>,
       ins(%x, %k : tensor<1x16x1xf32>, tensor<2x1x1xf32>) outs(%e : tensor<1x3x1xf32>) -> tensor<1x3x1xf32>
   return %r : tensor<1x3x1xf32>
 }
+
+// -----
+
+func.func @cast_back(%x: tensor<16x4xf32>) -> tensor<17x4xf32> {
+  %a = tensor.cast %x : tensor<16x4xf32> to tensor<?x4xf32>
+  %b = tensor.cast %a : tensor<?x4xf32> to tensor<?x?xf32>
+  // expected-error@below {{makes 'tensor<17x4xf32>' of what is 'tensor<16x4xf32>'}}
+  %c = tensor.cast %b : tensor<?x?xf32> to tensor<17x4xf32>
+  return %c : tensor<17x4xf32>
+}
+
+// -----
+
+// MLIR's verifier reads a size at this number.
+func.func @joined_before_the_first(%x: tensor<4xf32>) -> tensor<8xf32> {
+  // expected-error@below {{'tensor.concat' op has dim -9, which must be at least 0}}
+  %a = tensor.concat dim(-9) %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %a : tensor<8xf32>
+}
+
+// -----
+
+// MLIR takes the distance for -2, and the loop for none.
+func.func @ends_far_apart(%a: f32) -> f32 {
+  %from = arith.constant -9223372036854775807 : index
+  %end = arith.constant 9223372036854775805 : index
+  %step = arith.constant 4611686018427387903 : index
+  // expected-error@below {{takes more than half of 'index'}}
+  %r = scf.for %i = %from to %end step %step iter_args(%t = %a) -> f32 {
+    scf.yield %t : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+func.func @element(%x: tensor<3xf32>) -> f32 {
+  %at = arith.constant 3 : index
+  // expected-error@below {{is at 3 in dimension 0 of 'tensor<3xf32>'}}
+  %a = tensor.extract %x[%at] : tensor<3xf32>
+  return %a : f32
+}
+
+// -----
+
+// Of an op that is folded away: what it reads is not outside.
+func.func @element_before(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %at = arith.constant -6 : index
+  %c0 = arith.constant 0.0 : f32
+  // expected-error@below {{'tensor.insert' op is at -6 in dimension 0 of 'tensor<3xf32>'}}
+  %a = tensor.insert %c0 into %x[%at] : tensor<3xf32>
+  return %a : tensor<3xf32>
+}
+
+// -----
+
+// The number that stands for a value, where no value is.
+func.func @pad_by_none(%x: tensor<4xf32>) -> tensor<?xf32> {
+  %z = arith.constant 0.0 : f32
+  // expected-error@below {{'tensor.pad' op has 0 values in a list that leaves 1 open (-9223372036854775808 stands for a value)}}
+  %p = tensor.pad %x low[0] high[-9223372036854775808] {
+  ^bb0(%i: index):
+    tensor.yield %z : f32
+  } : tensor<4xf32> to tensor<?xf32>
+  return %p : tensor<?xf32>
+}
+
+// -----
+
+func.func @through_unranked(%x: tensor<4xf32>) -> tensor<400000xf32> {
+  %u = tensor.cast %x : tensor<4xf32> to tensor<*xf32>
+  // expected-error@below {{'tensor.cast' op makes 'tensor<400000xf32>' of what is 'tensor<4xf32>'}}
+  %d = tensor.cast %u : tensor<*xf32> to tensor<400000xf32>
+  return %d : tensor<400000xf32>
+}
+
+// -----
+
+// Other sizes would come here.
+func.func @branch_of_other_sizes(%x: tensor<4xf32>, %five: i1) -> f32 {
+  %c4 = arith.constant 4 : index
+  %d = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+  %r = scf.if %five -> f32 {
+    %a = tensor.cast %d : tensor<?xf32> to tensor<5xf32>
+    %v = tensor.extract %a[%c4] : tensor<5xf32>
+    scf.yield %v : f32
+  } else {
+    %v = tensor.extract %x[%c4] : tensor<4xf32>
+    scf.yield %v : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+func.func @no_dim(%x: tensor<4xf32>) -> tensor<8xf32> {
+  // expected-error@below {{'tensor.concat' op requires attribute 'dim'}}
+  %a = "tensor.concat"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %a : tensor<8xf32>
+}
+
+// -----
+
+func.func @no_amounts(%x: tensor<4xf32>) -> tensor<5xf32> {
+  // expected-error@below {{'tensor.pad' op requires attribute 'static_high'}}
+  %a = "tensor.pad"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+  ^bb0(%i: index):
+    %z = arith.constant 0.0 : f32
+    tensor.yield %z : f32
+  }) : (tensor<4xf32>) -> tensor<5xf32>
+  return %a : tensor<5xf32>
+}

@@ -11,6 +11,7 @@
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/one.mlir report=false" --dist-spmd | FileCheck %s --check-prefix=ALONE
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/nothing.mlir report=false" --dist-spmd 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/whole.mlir report=false" --dist-spmd 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/even.mlir report=false" --dist-spmd=turns=gp 2>&1 | FileCheck %s --check-prefix=TURNS
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/twice.mlir report=false" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/module.mlir report=false" 2>&1 | FileCheck %s --check-prefix=MODULE
 // Any graph, on any number of ranks.
@@ -68,6 +69,7 @@
 // ALONE-NOT: _rows
 
 // NOTHING: nothing.mlir:4:3: error: dist.graph_halo: module "l" has no lookup of rows that are gathered over "gp", nor sums by index that are scattered over it: place the rows and the indices over it
+// TURNS: even.mlir:6:3: error: dist.graph_halo: axis "gp" is done in turns
 // WHOLE: whole.mlir:6:3: error: dist.graph_halo: module "l" looks rows up that something else has gathered, too: place what that reads over the same axes
 // WHOLE: model.mlir:{{[0-9]+}}:{{[0-9]+}}: note: this reads all rows
 // TWICE: twice.mlir:5:3: error: module "l" has a dist.graph_halo from a directive before; leave one out

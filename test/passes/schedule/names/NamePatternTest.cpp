@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <regex>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -22,11 +23,15 @@ std::string makeRegex(Random &random, int depth) {
   if (depth == 0 || pick(random, 3) == 0)
     return atoms[pick(random, std::size(atoms))];
   std::string one = makeRegex(random, depth - 1);
-  switch (pick(random, 4)) {
+  switch (pick(random, 6)) {
   case 0:
     return "(" + one + "|" + makeRegex(random, depth - 1) + ")";
   case 1:
     return "(" + one + ")" + repetitions[pick(random, std::size(repetitions))];
+  case 2:
+    return depth < 4 ? one : "(ab|a|abb|" + one + "|ba|ab\\.)";
+  case 3:
+    return depth < 4 ? one : ".*" + one;
   default:
     return one + makeRegex(random, depth - 1);
   }
@@ -37,6 +42,13 @@ std::string makeName(Random &random) {
   for (size_t i = pick(random, 7) + 1; i > 0; --i)
     name += "ab."[pick(random, 3)];
   return name;
+}
+
+/// Makes the tree sort suffixes, as it does after some work.
+void lookUntilSorted(const NameTrie &trie) {
+  std::string error;
+  for (int i = 0; i < 20; ++i)
+    trie.match(*NamePattern::parse("**", error));
 }
 } // namespace
 
@@ -56,6 +68,8 @@ TEST(NamePattern, MatchesWhatTheLibraryMatches) {
     for (const std::string &name : names)
       trie.insert(name);
     SmallVector<unsigned> found = trie.match(*pattern);
+    lookUntilSorted(trie);
+    EXPECT_EQ(trie.match(*pattern), found) << regex;
     for (unsigned node = NameTrie::kRoot + 1; node < trie.size(); ++node) {
       std::string name = trie.getName(node).str();
       bool is = std::regex_match(name, expected);
@@ -88,6 +102,42 @@ TEST(NamePattern, ManyNumbersAndManyNames) {
     EXPECT_EQ(count("/(layers|blocks)." + std::to_string(i) + ".act/"), 1);
 }
 
+/// Patterns that may begin with anything; the names that they match are known.
+TEST(NamePattern, ManyPatternsThatBeginWithAnything) {
+  std::string error;
+  NameTrie trie;
+  std::vector<std::string> names;
+  for (int i = 0; i < 4000; ++i)
+    names.push_back("model.layers." + std::to_string(i) + ".mlp.act");
+  for (const std::string &name : names)
+    trie.insert(name);
+  for (int i = 0; i < 4000; ++i)
+    for (auto [before, after, count] :
+         {std::tuple{"/.*layers.", ".mlp.act/", 1},
+          {"/.*\\.layers\\.", "\\..*/", 2},
+          {"/(.*)(model)(.*)[._]", "[._]m.*/", 2},
+          {"/model.*[._]", "[._].*act/", 1},
+          {"/(.*layers.", ".mlp.act|.*blocks.0.norm)/", 1},
+          {"/^.*\\.", "\\.[a-z]+[.]act$/", 1},
+          {"**.", ".mlp.act", 1},
+          {"**.", "", 1},
+          {"model.**.", ".**.act", 1}}) {
+      std::string text = before + std::to_string(i) + after;
+      auto pattern = NamePattern::parse(text, error);
+      ASSERT_TRUE(pattern) << error;
+      SmallVector<unsigned> found = trie.match(*pattern);
+      ASSERT_EQ(found.size(), static_cast<size_t>(count)) << text;
+      EXPECT_TRUE(trie.getName(found.front())
+                      .starts_with("model.layers." + std::to_string(i)));
+    }
+  // All alternatives at once; names that are added later.
+  EXPECT_EQ(trie.match(*NamePattern::parse("**.{0..9999}.m*", error)).size(),
+            4000u);
+  trie.insert("other.layers.17.mlp.act");
+  auto added = NamePattern::parse("/.*layers.17.mlp.*/", error);
+  EXPECT_EQ(trie.match(*added).size(), 4u);
+}
+
 /// One name of many components, each of which is a name, too.
 TEST(NamePattern, DeepNames) {
   std::string name = "a", error;
@@ -97,6 +147,9 @@ TEST(NamePattern, DeepNames) {
   trie.insert(name);
   EXPECT_EQ(trie.match(*NamePattern::parse("a.*", error)).size(), 1u);
   EXPECT_EQ(trie.match(*NamePattern::parse("**", error)).size(), 20001u);
+  lookUntilSorted(trie);
+  EXPECT_EQ(trie.match(*NamePattern::parse("/.*a.a/", error)).size(), 20000u);
+  EXPECT_EQ(trie.match(*NamePattern::parse("/.*a.b/", error)).size(), 0u);
 }
 
 TEST(NamePattern, RepetitionsAreBounded) {

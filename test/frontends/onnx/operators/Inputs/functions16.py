@@ -14,6 +14,9 @@ INF, NAN = math.inf, math.nan
 COUNT = 1 << 16
 # Of a type: digits, smallest exponent, number in ONNX.
 TYPES = {"f16": (11, -14, 10), "bf16": (8, -126, 16)}
+# Powers are looked at in f32, too, at the values of bf16; roots of roots are rounded twice, as if they had a digit less.
+POWERS = TYPES | {"f32": (23, -126, 1)}
+INFINITIES = {"f16": ("0x7C00", "0xFC00"), "bf16": ("0x7F80", "0xFF80"), "f32": ("0x7F800000", "0xFF800000")}
 
 
 def guard(function, **poles):
@@ -46,14 +49,21 @@ def odd(function):
 
 
 def power(exponent):
-    """None where powers and the roots that they are computed by differ: of -0 and -infinity."""
+    """As IEEE 754 has it; None for the zeroth of NaN, which is 1 or, if that signals, NaN."""
 
     def call(x):
-        if math.copysign(1, x) < 0 and (x == 0 or x == -INF):
+        if x != x and exponent == 0:
             return None
-        return math.pow(x, exponent) if x or exponent > 0 else INF
+        if x == 0 and exponent < 0:
+            return math.copysign(INF, x) if exponent % 2 == 1 else INF
+        if x < 0 and abs(x) < INF and abs(exponent) < INF and exponent % 1:
+            return NAN
+        try:
+            return math.pow(x, exponent)
+        except OverflowError:
+            return math.copysign(INF, x) if exponent % 2 == 1 else INF
 
-    return guard(call)
+    return call
 
 
 FUNCTIONS = {
@@ -88,7 +98,8 @@ FUNCTIONS = {
     "tanh": math.tanh,
     "trunc": whole(math.trunc),
 }
-EXPONENTS = [-2.0, -1.0, -0.5, 0.5, 0.75, 1.5, 2.0, 3.0, 4.0]
+# Powers and the roots that they may be computed by differ at -0 and -infinity; odd and even ones in their signs.
+EXPONENTS = [-INF, -3.0, -2.5, -2.0, -1.0, -0.75, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, INF]
 
 
 def gelu(x):
@@ -120,10 +131,10 @@ def hard_sigmoid(x, alpha=0.2, beta=0.5):
 OPERATORS = {
     "Celu": ([("alpha", 0.5)], lambda x: elu(x, 0.5, 1.0, 0.5), 0),
     "Elu": ([("alpha", 1.5)], lambda x: elu(x, 1.5), 0),
-    "Gelu": ([], gelu, 2.0**-23),
-    "GeluTanh": ([("approximate", "tanh")], gelu_tanh, 2.0**-22),
-    "HardSigmoid": ([], hard_sigmoid, 2.0**-24),
-    "HardSwish": ([], lambda x: x * hard_sigmoid(x, 1 / 6) if x > -INF else NAN, 2.0**-23),
+    "Gelu": ([], gelu, 0),
+    "GeluTanh": ([("approximate", "tanh")], gelu_tanh, 0),
+    "HardSigmoid": ([], hard_sigmoid, 0),
+    "HardSwish": ([], lambda x: x * hard_sigmoid(x, 1 / 6) if x > -INF else NAN, 0),
     "LeakyRelu": ([("alpha", 0.1)], lambda x: x if x >= 0 else 0.1 * x, 0),
     "Mish": ([], lambda x: x * math.tanh(softplus(x)) if x > -INF else NAN, 2.0**-126),
     "Reciprocal": ([], guard(lambda x: 1 / x if x else math.copysign(INF, x)), 0),
@@ -142,7 +153,7 @@ def decode(kind, words):
 
 def ulp(kind, exact):
     """The distance of the type's numbers around one."""
-    digits, least, _ = TYPES[kind]
+    digits, least, _ = POWERS[kind]
     return 2.0 ** (max(math.frexp(exact)[1] - 1, least) - digits + 1)
 
 
@@ -150,7 +161,7 @@ def is_near(kind, got, exact, more):
     if math.isnan(exact):
         return math.isnan(got)
     # Infinity stands for the number after the largest.
-    after = 2.0 ** (2 - TYPES[kind][1])
+    after = 2.0 ** (2 - POWERS[kind][1])
     got, exact = (math.copysign(min(abs(x), after), x) for x in (got, exact))
     if math.copysign(1, got) != math.copysign(1, exact) and not more:
         return False
@@ -164,29 +175,36 @@ def write_npy(path, dtype, data):
 
 def write_functions(path):
     """On bits, which no file's type limits."""
-    lines, results = [], []
+    lines, results = [], {}
     bits = f"tensor<{COUNT}xi16>"
 
     def add(kind, name, op):
         tensor = f"tensor<{COUNT}x{kind}>"
-        results.append(f"{kind}_{name}")
-        lines.append(f"  %value_{results[-1]} = {op} : {tensor}")
-        lines.append(f"  %{results[-1]} = arith.bitcast %value_{results[-1]} : {tensor} to {bits}")
+        result = f"{kind}_{name}"
+        results[result] = bits if kind in TYPES else tensor
+        if kind in TYPES:
+            lines.append(f"  %value_{result} = {op} : {tensor}")
+            op, tensor = f"arith.bitcast %value_{result}", f"{tensor} to {bits}"
+        lines.append(f"  %{result} = {op} : {tensor}")
 
-    for kind in TYPES:
+    for kind in POWERS:
         tensor = f"tensor<{COUNT}x{kind}>"
-        lines.append(f"  %{kind} = arith.bitcast %bits : {bits} to {tensor}")
-        for name in FUNCTIONS:
-            add(kind, name, f"math.{name} %{kind}")
+        if kind in TYPES:
+            lines.append(f"  %{kind} = arith.bitcast %bits : {bits} to {tensor}")
+            for name in FUNCTIONS:
+                add(kind, name, f"math.{name} %{kind}")
+        else:
+            lines.append(f"  %{kind} = arith.extf %bf16 : tensor<{COUNT}xbf16> to {tensor}")
         for number, exponent in enumerate(EXPONENTS):
-            lines.append(f"  %{kind}_c{number} = arith.constant dense<{exponent}> : {tensor}")
+            constant = exponent if abs(exponent) < INF else INFINITIES[kind][exponent < 0]
+            lines.append(f"  %{kind}_c{number} = arith.constant dense<{constant}> : {tensor}")
             add(kind, f"pow{number}", f"math.powf %{kind}, %{kind}_c{number}")
-    types = ", ".join(f'{bits} {{dist.output = "{result}"}}' for result in results)
+    types = ", ".join(f'{type} {{dist.output = "{result}"}}' for result, type in results.items())
     values = ", ".join("%" + result for result in results)
     path.write_text(
         f'func.func @main(%bits: {bits} {{dist.input = "bits"}}) -> ({types}) {{\n'
         + "\n".join(lines)
-        + f"\n  return {values} : {', '.join([bits] * len(results))}\n}}\n"
+        + f"\n  return {values} : {', '.join(results.values())}\n}}\n"
     )
 
 
@@ -209,9 +227,9 @@ def write_operators(path):
         node("Cast", f"{kind}_{name}_16", f"{kind}_{name}", [("to", 1)])
         outputs.append(f'  output {{ name: "{kind}_{name}" {tensor} }}')
 
-    for kind, (_, _, number) in TYPES.items():
-        node("Cast", f"{kind}_values", kind, [("to", number)])
-        for name, (attributes, _, _) in OPERATORS.items():
+    for kind, (_, _, number) in POWERS.items():
+        node("Cast", f"{kind.replace('f32', 'bf16')}_values", kind, [("to", number)])
+        for name, (attributes, _, _) in OPERATORS.items() if kind in TYPES else []:
             add(kind, name.replace("GeluTanh", "Gelu"), name, kind, attributes)
         for place, exponent in enumerate(EXPONENTS):
             constant = f"{kind}_c{place}"
@@ -236,20 +254,20 @@ def write(folder):
 def check(outputs):
     words = array.array("H", range(COUNT))
     wrong = 0
-    for kind, (digits, _, _) in TYPES.items():
+    for kind, (digits, _, _) in POWERS.items():
         inputs = decode(kind, words)
-        cases = [(name, function, 0) for name, function in FUNCTIONS.items()]
+        cases = [(name, function, 0) for name, function in FUNCTIONS.items() if kind in TYPES]
         cases += [(f"{pow}{place}", power(exponent), 0) for place, exponent in enumerate(EXPONENTS) for pow in ("pow", "Pow")]
-        cases += [(name, function, left) for name, (_, function, left) in OPERATORS.items()]
+        cases += [(name, function, left) for name, (_, function, left) in OPERATORS.items() if kind in TYPES]
         for name, function, left in cases:
             data = (outputs / f"{kind}_{name}.npy").read_bytes()
-            isBits = name[0].islower()
+            isBits = name[0].islower() and kind in TYPES
             results = (
                 decode(kind, array.array("H", data[-2 * COUNT :])) if isBits else array.array("f", data[-4 * COUNT :])
             )
             near = 2.0**-digits
             # Operators may lose what is less than f32's smallest normal number.
-            lost = 0 if isBits else 2.0**-126
+            lost = 0 if name[0].islower() else 2.0**-126
             bad = [
                 (x, got, exact)
                 for x, got, exact in zip(inputs, results, map(function, inputs))
