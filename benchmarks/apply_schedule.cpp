@@ -3,7 +3,8 @@
 // --dist-apply-schedule on transformers of 20 ops and 10 parameters a layer,
 // with the 10 directives of tensor parallelism as Megatron-LM has it. All
 // directives name modules or parameters of every layer. Also one pattern for
-// thousands of modules, and a pattern for each.
+// thousands of modules, and a pattern for each; and a sync of modules with two
+// results, of which the partial one is meant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,12 +40,19 @@ dist.schedule @megatron on @m {
 }
 )";
 
+static constexpr llvm::StringLiteral kSync = R"(
+dist.mesh @m ["tp" = 4]
+dist.schedule @sync on @m {
+  dist.shard "h.*.down" row over "tp"
+  dist.sync "h.*" fwd_post all_reduce over "tp"
+}
+)";
+
 namespace {
 /// Writes the program as text.
 class Writer {
 public:
-  explicit Writer(int64_t layers) {
-    std::string x = "%x";
+  void addLayers(int64_t layers) {
     for (int64_t layer = 0; layer < layers; ++layer) {
       path = "h." + std::to_string(layer);
       std::string attn = feature("attn.c_attn", scale("ln_1", x));
@@ -54,11 +62,19 @@ public:
       mlp = feature("mlp.c_proj", unary("mlp.act", mlp));
       x = binary("", "arith.addf", x, mlp);
     }
-    body += "  return " + x + " : " + kType + "\n";
+  }
+  void addModulesOfTwoResults(int64_t modules) {
+    for (int64_t i = 0; i < modules; ++i) {
+      path = "h." + std::to_string(i);
+      std::string gate = product("gate", x), down = product("down", x);
+      path = "sum";
+      x = binary("", "arith.addf", gate, down);
+    }
   }
 
-  std::string takeProgram() {
-    return kSchedule.str() + "func.func @main(%x: " + kType +
+  std::string takeProgram(llvm::StringRef schedule) {
+    body += "  return " + x + " : " + kType + "\n";
+    return schedule.str() + "func.func @main(%x: " + kType +
            " {dist.input = \"x\"}" + arguments + ") -> " + kType +
            " {\n  %e = tensor.empty() : " + kType + "\n" + body + "}\n";
   }
@@ -100,16 +116,18 @@ private:
     return binary(module, "arith.mulf", x, broadcast(module, weight));
   }
   std::string feature(const std::string &module, const std::string &x) {
-    std::string weight = parameter(module, "weight", "tensor<64x64xf32>");
     std::string bias = parameter(module, "bias", "tensor<64xf32>");
-    std::string product =
-        add("linalg.matmul " + attribute(module) + " ins(" + x + ", " + weight +
-            " : " + kType + ", tensor<64x64xf32>) outs(%e : " + kType +
-            ") -> " + kType);
-    return binary(module, "arith.addf", product, broadcast(module, bias));
+    return binary(module, "arith.addf", product(module, x),
+                  broadcast(module, bias));
+  }
+  std::string product(const std::string &module, const std::string &x) {
+    std::string weight = parameter(module, "weight", "tensor<64x64xf32>");
+    return add("linalg.matmul " + attribute(module) + " ins(" + x + ", " +
+               weight + " : " + kType + ", tensor<64x64xf32>) outs(%e : " +
+               kType + ") -> " + kType);
   }
 
-  std::string path, arguments, body;
+  std::string x = "%x", path, arguments, body;
   int64_t parameters = 0, ops = 0;
 };
 } // namespace
@@ -141,9 +159,11 @@ static void measure(benchmark::State &state, const std::string &program,
   }
 }
 
-static void run(benchmark::State &state) {
-  Writer writer(state.range(0));
-  std::string program = writer.takeProgram();
+static void run(benchmark::State &state, void (Writer::*fill)(int64_t),
+                llvm::StringRef schedule) {
+  Writer writer;
+  (writer.*fill)(state.range(0));
+  std::string program = writer.takeProgram(schedule);
   measure(state, program, "us_per_op", writer.countOps());
 }
 
@@ -186,9 +206,17 @@ static void runPatterns(benchmark::State &state, const Patterns &patterns) {
 
 void registerApplySchedule() {
   for (int64_t layers : {12, 120, 1'200})
-    benchmark::RegisterBenchmark("apply_schedule", run)
+    benchmark::RegisterBenchmark("apply_schedule", run, &Writer::addLayers,
+                                 kSchedule)
         ->ArgName("layers")
         ->Arg(layers)
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+  for (int64_t modules : {1'600, 16'000})
+    benchmark::RegisterBenchmark("sync_of_several_results", run,
+                                 &Writer::addModulesOfTwoResults, kSync)
+        ->ArgName("modules")
+        ->Arg(modules)
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
   for (const Patterns &patterns : kPatterns)

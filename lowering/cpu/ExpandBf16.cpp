@@ -19,6 +19,17 @@ namespace mlir::dist {
 
 using namespace mlir;
 
+/// Most programs do not, and to look is cheaper than to rewrite.
+static bool usesBf16(ModuleOp module) {
+  auto isBf16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
+  WalkResult result = module.walk([&](Operation *op) {
+    return WalkResult(
+        llvm::failure(llvm::any_of(op->getOperandTypes(), isBf16) ||
+                      llvm::any_of(op->getResultTypes(), isBf16)));
+  });
+  return result.wasInterrupted();
+}
+
 namespace {
 
 /// f64 to bf16 through f32 that is rounded to odd. In effect it is rounded
@@ -64,6 +75,24 @@ struct TruncateF64 : OpRewritePattern<arith::TruncFOp> {
 
 struct ExpandBf16 : dist::impl::DistCpuExpandBf16Base<ExpandBf16> {
   void runOnOperation() override {
+    bool hasBf16 = usesBf16(getOperation());
+    if (hasBf16 && failed(emulate()))
+      return signalPassFailure();
+    // The emulation marks its conversions as ones that may be left out in
+    // pairs, as does that of f16. But each op must be rounded.
+    getOperation()->walk([](Operation *op) {
+      if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+        cast<arith::ArithFastMathInterface>(op)->setAttr(
+            cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(),
+            arith::FastMathFlagsAttr::get(op->getContext(),
+                                          arith::FastMathFlags::none));
+    });
+    if (hasBf16 && failed(expandConversions()))
+      return signalPassFailure();
+  }
+
+private:
+  LogicalResult emulate() {
     MLIRContext *context = &getContext();
     Type bf16 = BFloat16Type::get(context), f32 = Float32Type::get(context);
     TypeConverter converter;
@@ -72,26 +101,16 @@ struct ExpandBf16 : dist::impl::DistCpuExpandBf16Base<ExpandBf16> {
     arith::populateEmulateUnsupportedFloatsPatterns(emulation, converter);
     ConversionTarget target(*context);
     arith::populateEmulateUnsupportedFloatsLegality(target, converter);
-    if (failed(applyPartialConversion(getOperation(), target,
-                                      std::move(emulation))))
-      return signalPassFailure();
-    // The emulation marks its conversions as ones that may be left out in
-    // pairs. But each op must be rounded to bf16.
-    getOperation()->walk([](Operation *op) {
-      if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-        cast<arith::ArithFastMathInterface>(op)->setAttr(
-            cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(),
-            arith::FastMathFlagsAttr::get(op->getContext(),
-                                          arith::FastMathFlags::none));
-    });
-    RewritePatternSet patterns(context);
-    patterns.add<TruncateF64>(context);
+    return applyPartialConversion(getOperation(), target, std::move(emulation));
+  }
+
+  LogicalResult expandConversions() {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<TruncateF64>(&getContext());
     arith::populateExpandBFloat16Patterns(patterns);
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    if (failed(
-            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
-      return signalPassFailure();
+    return applyPatternsGreedily(getOperation(), std::move(patterns), config);
   }
 };
 

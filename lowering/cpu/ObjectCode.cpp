@@ -7,7 +7,9 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Dominators.h"
@@ -131,6 +133,35 @@ static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
   return parts;
 }
 
+using ValueCopies = llvm::MapVector<llvm::Value *, llvm::Instruction *>;
+
+/// Has the blocks use copies of what comes from outside. The extractor visits
+/// all users of each such value. An argument of a long function has thousands,
+/// and its copy has those in the blocks.
+static ValueCopies copyOutside(ArrayRef<llvm::BasicBlock *> blocks) {
+  llvm::SmallPtrSet<llvm::BasicBlock *, 8> inside(blocks.begin(), blocks.end());
+  llvm::BasicBlock &entry = blocks.front()->getParent()->getEntryBlock();
+  ValueCopies copies;
+  for (llvm::BasicBlock *block : blocks)
+    for (llvm::Instruction &instruction : *block)
+      for (llvm::Use &use : instruction.operands()) {
+        auto *definition = dyn_cast<llvm::Instruction>(use);
+        // The extractor moves allocations that it sees.
+        if (definition ? isa<llvm::AllocaInst>(definition) ||
+                             inside.contains(definition->getParent())
+                       : !isa<llvm::Argument>(use))
+          continue;
+        llvm::Instruction *&copy = copies[use];
+        if (!copy)
+          copy = new llvm::FreezeInst(
+              use, "",
+              definition ? *definition->getInsertionPointAfterDef()
+                         : entry.getFirstInsertionPt());
+        use.set(copy);
+      }
+  return copies;
+}
+
 /// Moves the blocks to a function and returns it; null if that is impossible.
 static llvm::Function *extract(ArrayRef<llvm::BasicBlock *> blocks,
                                const llvm::CodeExtractorAnalysisCache &cache,
@@ -138,9 +169,14 @@ static llvm::Function *extract(ArrayRef<llvm::BasicBlock *> blocks,
   llvm::CodeExtractor extractor(blocks, dominance);
   if (!extractor.isEligible())
     return nullptr;
+  ValueCopies copies = copyOutside(blocks);
   llvm::Function *made = extractor.extractCodeRegion(cache);
   if (made)
     made->addFnAttr(llvm::Attribute::NoInline);
+  for (auto [value, copy] : copies) {
+    copy->replaceAllUsesWith(value);
+    copy->eraseFromParent();
+  }
   return made;
 }
 

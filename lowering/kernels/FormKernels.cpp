@@ -105,6 +105,25 @@ static bool isCopyToSelf(const LoopNest &nest) {
          from.dynamicOffset == to.dynamicOffset && from.strides == to.strides;
 }
 
+/// Whether no other ops use the buffer or its views. Stops at the first other
+/// user: the buffer of a residual stream has thousands.
+static bool isUsedOnlyBy(Value buffer, const DenseSet<Operation *> &ops) {
+  SmallVector<Value::user_range> pending = {buffer.getUsers()};
+  while (!pending.empty()) {
+    if (pending.back().empty()) {
+      pending.pop_back();
+      continue;
+    }
+    Operation *user = *pending.back().begin();
+    pending.back() = llvm::drop_begin(pending.back());
+    if (isView(user))
+      pending.push_back(user->getResult(0).getUsers());
+    else if (!ops.contains(user))
+      return false;
+  }
+  return true;
+}
+
 /// Buffers that only the group's ops use, and that are made anew each time that
 /// the group runs: one from outside of a loop may carry something round it.
 static SmallVector<Value> findScratch(const KernelGroup &group) {
@@ -120,16 +139,7 @@ static SmallVector<Value> findScratch(const KernelGroup &group) {
           root.getParentBlock() != member.nest.op->getBlock() ||
           !seen.insert(root).second)
         continue;
-      bool own = true;
-      SmallVector<Value> pending = {root};
-      while (own && !pending.empty())
-        for (Operation *user : pending.pop_back_val().getUsers()) {
-          if (isView(user))
-            pending.push_back(user->getResult(0));
-          else
-            own &= ops.contains(user);
-        }
-      if (own)
+      if (isUsedOnlyBy(root, ops))
         scratch.push_back(root);
     }
   return scratch;
