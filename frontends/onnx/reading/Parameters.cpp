@@ -252,14 +252,15 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       for (const std::string &input : node.inputs) {
         auto it = entryOf.find(input);
         if (it == entryOf.end() || entries[it->second].name.empty() ||
-            !entries[it->second].data.isSplat() ||
             is_contained(references, entries[it->second].name))
           continue;
         for (StringRef reference : references) {
           if (leafName(reference) != leafName(entries[it->second].name) ||
               entryOf.contains(reference))
             continue;
-          entries[makeOwn(input, node)].name = reference.str();
+          Entry &own = entries[makeOwn(input, node)];
+          own.name = reference.str();
+          own.isReferenced = true;
           taken.insert(reference);
           break;
         }
@@ -281,10 +282,9 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       Entry &entry = entries[it->second];
       int64_t rank = entry.data.getRank();
       StringRef role = roleOf(node, index, rank);
-      // Of several that are the same number the file may have one.
+      // Of several that are equal the file may have one.
       bool isOther = !entry.name.empty() && !entry.isNamed &&
-                     !signature.empty() && entry.firstUser != &node &&
-                     entry.data.isSplat();
+                     !signature.empty() && entry.firstUser != &node;
       if ((!entry.name.empty() && !isOther) || role.empty() ||
           !isFloat(entry.data.getType()))
         continue;
@@ -569,20 +569,25 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     if (entry.isNamed && (signature.empty() || signature.hasTarget(it.first())))
       addAlias(parameters[*entry.parameter], it.first());
   }
-  // Where a module that has such a parameter reads another's, they are tied.
+  // Where a module that has such a parameter reads another's, they are tied; if
+  // it reads several, it is unknown to which.
+  std::map<std::string, std::set<size_t>> readFor;
   for (const Node &node : model.nodes) {
     SmallVector<StringRef> references = signature.getReferences(node);
     for (const std::string &input : node.inputs) {
       auto it = entryOf.find(input);
-      if (it == entryOf.end() || !entries[it->second].parameter ||
-          !is_contained(references, entries[it->second].name))
+      if (it == entryOf.end())
         continue;
-      std::string own =
-          joinPath(scopes[node], leafName(entries[it->second].name));
-      if (signature.hasTarget(own) && !entryOf.contains(own))
-        addAlias(parameters[*entries[it->second].parameter], own);
+      const Entry &entry = entries[it->second];
+      std::string own = joinPath(scopes[node], leafName(entry.name));
+      if (entry.parameter && is_contained(references, entry.name) &&
+          signature.hasTarget(own) && !entryOf.contains(own))
+        readFor[own].insert(*entry.parameter);
     }
   }
+  for (const auto &[own, read] : readFor)
+    if (read.size() == 1)
+      addAlias(parameters[*read.begin()], own);
   for (Parameter &parameter : parameters) {
     llvm::erase_if(parameter.aliases, [&](const std::string &name) {
       return parameterNames.contains(name);

@@ -260,8 +260,8 @@ LogicalResult SumCompleter::visitFunction(FunctionOpInterface function) {
   return success();
 }
 
-/// Refuses directives by which devices along the axis would exchange blocks: one
-/// device computes these one after another.
+/// Refuses directives by which devices along the axis would exchange blocks:
+/// one device computes these one after another.
 static LogicalResult checkExchanges(MeshOp mesh, StringRef axis) {
   std::pair<StringRef, StringRef> kinds[] = {
       {kRingsAttr, RingOp::getOperationName()},
