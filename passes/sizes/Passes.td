@@ -21,8 +21,8 @@ def CheckBoundsPass : Pass<"dist-check-bounds"> {
     - one element at a constant place outside of its tensor, where it is read or
       written in any case (in a branch or a loop the run itself looks);
     - a loop whose step is below 1, or whose last step leaves the type of its
-      variable, so that it does not end; or whose ends are further apart than
-      the type's largest signed number, as MLIR counts turns;
+      variable, so that it does not end; or whose step, or, in a signed loop, the
+      way between its ends, is beyond the type's largest signed number;
     - an indexing map that is outside of an operand somewhere in the loops, such
       as `(i) -> ((i mod 4) * 1000)` for `tensor<16xf32>`;
     - `tensor.dim` of a dimension that is not there;

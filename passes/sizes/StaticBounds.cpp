@@ -221,9 +221,10 @@ static LogicalResult checkLoop(LoopLikeOpInterface loop) {
              << "from " << print(*first) << " to " << print(*end) << " by "
              << print(*step)
              << " does not end: its last step leaves " << type;
-    // MLIR counts turns in signed numbers of the type.
+    // MLIR reads steps, and counts the turns of a signed loop, in signed
+    // numbers of the type.
     APInt half = APInt::getLowBitsSet(width + 2, width - 1);
-    if ((*end - *first).abs().sgt(half) || step->sgt(half))
+    if ((!isUnsigned && (*end - *first).abs().sgt(half)) || step->sgt(half))
       return loop->emitOpError()
              << "from " << print(*first) << " to " << print(*end) << " by "
              << print(*step) << " takes more than half of " << type;
