@@ -255,8 +255,11 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
             is_contained(references, entries[it->second].name))
           continue;
         for (StringRef reference : references) {
+          // A node that a batch norm was folded into refers to the norm's.
           if (leafName(reference) != leafName(entries[it->second].name) ||
-              entryOf.contains(reference))
+              entryOf.contains(reference) ||
+              (!entries[it->second].data.isSplat() &&
+               modulePath(reference) != scopes[node]))
             continue;
           Entry &own = entries[makeOwn(input, node)];
           own.name = reference.str();
