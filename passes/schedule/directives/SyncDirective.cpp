@@ -51,6 +51,8 @@ private:
   /// that stay whole: heads that the devices do not divide.
   struct HeadBlocks {
     int64_t features, units;
+    /// The dimension of the features, from the last: 1.
+    int64_t fromLast;
   };
   /// The first and the last op of a sync: itself, or reshapes around it.
   struct Made {
@@ -239,16 +241,23 @@ std::optional<Syncs::HeadBlocks> Syncs::findHeadBlocks(unsigned scope) {
       // Queries go where their keys are.
       int64_t units = counts.queries % counts.keys ? counts.queries
                                                    : counts.keys,
-              features = 1;
+              features = 1, fromLast = 1;
       const auto &[op, rule, parameter, activation] = projection.contraction;
+      const TensorRule &tensor =
+          projection.isInput() ? rule.results.front()
+                               : rule.operands[activation->getOperandNumber()];
       for (auto [number, factor] : llvm::enumerate(rule.factors))
         if (holdsFactor(rule.operands[parameter->getOperandNumber()], number) &&
             holdsFactor(rule.operands[activation->getOperandNumber()],
-                        number) != projection.isInput())
+                        number) != projection.isInput()) {
           features *= factor.size;
+          for (auto [dim, factors] : llvm::enumerate(tensor.dims))
+            if (llvm::is_contained(factors, number))
+              fromLast = tensor.dims.size() - dim;
+        }
       if (projection.isInput() && projection.blocks.front().heads % units != 0)
         units = projection.blocks.front().heads;
-      return HeadBlocks{features, units};
+      return HeadBlocks{features, units, fromLast};
     }
     if (counts.toQueries || path.empty())
       return std::nullopt;
@@ -278,8 +287,15 @@ FailureOr<Syncs::Made> Syncs::makeSync(Value value, Operation *scopeOf,
   tensor::ExpandShapeOp expand;
   SmallVector<ReassociationIndices> reshape;
   RankedTensorType whole = type;
-  for (int64_t i = 0; heads && type.hasStaticShape() && i < type.getRank(); ++i) {
-    if ((i != dim && i != toDim) || type.getDimSize(i) != heads->features ||
+  auto isFeatures = [&](int64_t i) {
+    return i >= 0 && type.getDimSize(i) == heads->features;
+  };
+  for (int64_t i = 0; heads && type.hasStaticShape() && i < type.getRank();
+       ++i) {
+    // The sequence may be as long; a reshape may have moved the features.
+    int64_t expected = type.getRank() - heads->fromLast;
+    if ((i != dim && i != toDim) || !isFeatures(i) ||
+        (i != expected && isFeatures(expected)) ||
         heads->features % heads->units != 0 || heads->units == 1)
       continue;
     SmallVector<int64_t> shape(type.getShape());
