@@ -191,7 +191,7 @@ def DistChooseTurns : Pass<"dist-choose-turns", "::mlir::ModuleOp"> {
   let summary = "The batch in one turn or in two, whichever is faster: to level 4";
   let description = [{
     Runs the pipeline `one` on the module, and `two` on a copy. What `two` makes is
-    kept if by simulation on the machine (docs/machines.md) a step is faster by
+    kept if by simulation on the machine (docs/simulate.md) a step is faster by
     `margin`, and if its arena is at most `memory` times that of the other program.
     It is no error if `two` fails; `report` says why.
 

@@ -14,7 +14,7 @@
 // RUN: not dist-run long.mlir --input i=random 2>&1 | FileCheck %s --check-prefix=LONG
 // RUN: not dist-run flags.mlir --input x=-1 2>&1 | FileCheck %s --check-prefix=FLAGS
 // RUN: not dist-run parallel.mlir --input i=9 2>&1 | FileCheck %s --check-prefix=PARALLEL
-// RUN: not dist-run marked.mlir 2>&1 | FileCheck %s --check-prefix=MARKED
+// RUN: not dist-run marked.mlir --input i=9 2>&1 | FileCheck %s --check-prefix=MARKED
 // RUN: not dist-run memory.mlir --input x=random 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not dist-run shift.mlir --input n=8 2>&1 | FileCheck %s --check-prefix=SHIFT
 // RUN: dist-run shift.mlir --input n=7 --verify %{opt} | FileCheck %s --check-prefix=SHIFTED
@@ -65,7 +65,7 @@ func.func @main() -> tensor<i32> {
   return %r : tensor<i32>
 }
 //--- element.mlir
-// ELEMENT: element.mlir:5:8: an index of tensor.extract is out of range: coordinates must be at least 0 and less than [3], not 4000000000
+// ELEMENT: element.mlir:5:8: error: 'tensor.extract' op is at 4000000000 in dimension 0 of 'tensor<3xf32>'
 func.func @main() -> tensor<f32> {
   %x = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
   %i = arith.constant 4000000000 : index
@@ -177,10 +177,11 @@ func.func @main(%i: tensor<1xindex> {dist.input = "i"}) -> tensor<8xf32> {
 }
 //--- marked.mlir
 // What a user's module says of checks is not believed.
-// MARKED: an index of tensor.extract is out of range: coordinates must be at least 0 and less than [3], not 4000000000
-func.func @main() -> tensor<f32> {
+// MARKED: an index of tensor.extract is out of range: coordinates must be at least 0 and less than [3], not 9
+func.func @main(%n: tensor<i32> {dist.input = "i"}) -> tensor<f32> {
   %x = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
-  %i = arith.constant {rt.group_size = 1 : index} 4000000000 : index
+  %e = tensor.extract %n[] : tensor<i32>
+  %i = arith.index_cast %e {rt.group_size = 1 : index} : i32 to index
   %v = tensor.extract %x[%i] {rt.guarded} : tensor<3xf32>
   %0 = tensor.from_elements %v : tensor<f32>
   return %0 : tensor<f32>
