@@ -68,6 +68,7 @@ def arguments():
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "bazel-bin/tools", help="folder of dist-import and the others")
     parser.add_argument("--json", type=pathlib.Path, help="all times, in seconds")
     parser.add_argument("--gradients", action="store_true", help="forward and backward")
+    parser.add_argument("--mcpu", default="native", help="the processor that dist-compile compiles for")
     parser.add_argument("--worker", nargs=2, metavar=("KIND", "FOLDER"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -211,7 +212,7 @@ class Dist:
             schedule = []
             self.inputs += ["--input", f"dy={folder / 'dy.npy'}"]
             expected += [f"{file.stem}.grad={file}" for file in sorted((folder / "gradients").iterdir())]
-        command = [a.tools / "dist-compile", program, "-o", self.bundle, "--statistics", *schedule]
+        command = [a.tools / "dist-compile", program, "-o", self.bundle, "--mcpu", a.mcpu, "--statistics", *schedule]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         self.arena, self.alive = map(int, re.search(r"arena (\d+) bytes, alive at once (\d+)", done.stdout + done.stderr).groups())
         outputs = self.run(2, *(word for text in expected for word in ("--expect", text)), "--rtol", "0", "--atol", "1e-2")[0]["outputs"]
