@@ -370,12 +370,10 @@ static std::optional<Bounds> matchBounds(linalg::GenericOp op) {
   return bounds;
 }
 
-/// Not if the call adds to its destination: the runtime computes again after a
-/// NaN, and would have lost the old values.
 static bool fuseClamp(rt::ConvolveOp call) {
   int64_t features;
   Value seen = throughMerge(call, features);
-  if (call.getAccumulate() || !seen.hasOneUse())
+  if (!seen.hasOneUse())
     return false;
   auto op = dyn_cast<linalg::GenericOp>(*seen.user_begin());
   if (!op || op.getNumDpsInputs() != 1 || op.getInputs()[0] != seen ||

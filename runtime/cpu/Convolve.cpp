@@ -139,7 +139,9 @@ namespace dist {
 
 class ConvolvePlan {
 public:
-  ConvolvePlan(const ConvolveCall &call, OperandPool &pool, bool mayTransform);
+  /// Whether it `mayAssume` that numbers are of ordinary size, and look at them
+  /// before each call.
+  ConvolvePlan(const ConvolveCall &call, OperandPool &pool, bool mayAssume);
   void run(const ConvolveCall &call);
   double flops() const { return totalFlops; }
 
@@ -158,8 +160,9 @@ private:
   bool runGroups(const ConvolveCall &call);
   bool runGroup(const char *image, const char *kernel, const char *bias,
                 char *out);
-  bool mayBeTransformed(const float *image, int64_t stored,
-                        const float *kernel);
+  int32_t getLargestOfKernel(const float *kernel);
+  bool areAsAssumed(const memory &image, const float *kernel,
+                    const memory &out);
   template <typename Visit>
   void forEachOfKernel(const float *kernel, Visit visit);
   const memory &packKernel(const char *kernel);
@@ -169,9 +172,10 @@ private:
 
   OperandPool &pool;
   Sizes shape;
-  /// Whether Winograd's products may be taken, and are.
-  bool mayTransform, transforms = false;
-  /// What is computed without them, once an image or a kernel asked for it.
+  /// Whether code may be taken that is right for ordinary numbers only, and
+  /// whether that is Winograd's products.
+  bool mayAssume, transforms = false;
+  /// What is computed for all others, once there were some.
   std::unique_ptr<ConvolvePlan> direct;
   /// Bounds of the result, and whether the primitive applies them.
   std::optional<Clamp> clamp;
@@ -199,7 +203,8 @@ private:
   std::optional<memory> imageCopy, kernelCopy, outCopy;
   std::optional<dnnl::reorder> takeImage, takeKernel, takeOut, giveOut;
   /// What is known of constant kernels, by their address.
-  std::unordered_map<const float *, bool> finite, ordinary;
+  std::unordered_map<const float *, bool> finite;
+  std::unordered_map<const float *, int32_t> largest;
   bool isSameKernel;
   /// Constant kernels in the primitive's order, by their address.
   std::unordered_map<const char *, memory> packed;
@@ -208,8 +213,8 @@ private:
 } // namespace dist
 
 ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
-                           bool mayTransform)
-    : pool(pool), shape(call), mayTransform(mayTransform), hasBias(call.bias),
+                           bool mayAssume)
+    : pool(pool), shape(call), mayAssume(mayAssume), hasBias(call.bias),
       accumulate(call.flags & DIST_CONVOLVE_ACCUMULATE),
       isConstant(call.flags & DIST_CONVOLVE_CONSTANT_KERNEL),
       isSameKernel(isConstant) {
@@ -239,6 +244,7 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
     weights.insert(weights.begin(), together);
     weightStrides.insert(weightStrides.begin(), shape.groups.kernel);
   }
+  double terms = channels;
   totalFlops = 2.0 * shape.batch.extent * groups * channels * features;
   for (const Window &w : shape.windows) {
     // Elements that no window reaches are ignored: oneDNN needs to know how far
@@ -258,6 +264,7 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
     dilations.push_back(w.dilation - 1);
     low.push_back(w.low);
     high.push_back(end - w.low - used);
+    terms *= w.taps;
     totalFlops *= double(w.out) * w.taps;
   }
   // oneDNN 2.6 forgets the bias where a sum is added to and no tap reaches the
@@ -279,8 +286,10 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
   outDesc = describe(result, resultStrides);
   kernelDesc = describeApart(weights, weightStrides);
   biasDesc = memory::desc({together * features}, f32, Tag::x);
-  // What a sum is added to is gone when a NaN is noticed.
-  choose(/*fusing=*/clamp && !accumulate);
+  // What a sum is added to is gone when a NaN is noticed: there must be none.
+  bool mayLoseNaN = mayAssume && !addsBiasFirst && together == groups &&
+                    terms <= kMostModestTerms;
+  choose(/*fusing=*/clamp && (!accumulate || mayLoseNaN));
 }
 
 /// The best code for these layouts that is wanted, if oneDNN has any.
@@ -290,17 +299,13 @@ ConvolvePlan::makeDescription(const memory::desc &imageLayout,
                               const memory::desc &outLayout,
                               const memory::desc &kernelLayout, Test isWanted,
                               dnnl::algorithm algorithm) {
+  dnnl::post_ops behind;
+  if (accumulate)
+    behind.append_sum(1.0f);
+  if (fusesClamp)
+    clamp->appendTo(behind);
   dnnl::primitive_attr attributes;
-  if (accumulate) {
-    dnnl::post_ops sum;
-    sum.append_sum(1.0f);
-    attributes.set_post_ops(sum);
-  }
-  if (fusesClamp) {
-    dnnl::post_ops bounds;
-    clamp->appendTo(bounds);
-    attributes.set_post_ops(bounds);
-  }
+  attributes.set_post_ops(behind);
   try {
     auto kind = dnnl::prop_kind::forward_inference;
     using Desc = dnnl::convolution_forward::desc;
@@ -326,7 +331,7 @@ ConvolvePlan::makeWinograd(const memory::desc &kernelLayout) {
   // Few channels are filled up to 16. Kernels become larger and are slow to
   // make: few places do not pay for that.
   constexpr int64_t fewestChannels = 16, fewestRows = 8, fewestPlaces = 128;
-  if (!mayTransform || !isConstant || addsBiasFirst ||
+  if (!mayAssume || !isConstant || addsBiasFirst ||
       shape.groups.extent != 1 || shape.windows.size() != 2 ||
       std::min(shape.channels.extent, shape.features.extent) < fewestChannels)
     return std::nullopt;
@@ -384,6 +389,12 @@ void ConvolvePlan::choose(bool fusing) {
   memory::desc anyKernel = withTag(kernelDesc, Tag::any);
   std::optional<Description> best = makeWinograd(anyKernel);
   transforms = best.has_value();
+  if (fusing && !transforms) {
+    fusesClamp = false;
+    if (makeWinograd(anyKernel))
+      return choose(/*fusing=*/false);
+    fusesClamp = true;
+  }
   if (!best)
     best = makeDirect(anyKernel);
   if (!best)
@@ -555,25 +566,39 @@ void ConvolvePlan::multiplyPadding(const float *kernel, float *out) {
       });
 }
 
-/// Whether Winograd's products of these numbers neither overflow nor become
-/// subnormal.
-bool ConvolvePlan::mayBeTransformed(const float *image, int64_t stored,
-                                    const float *kernel) {
-  if (!areOrdinary(getLargestMagnitudeBits(image, stored)))
-    return false;
-  auto [known, isNew] = ordinary.try_emplace(kernel, false);
-  if (isNew) {
-    int32_t largest = 0;
+int32_t ConvolvePlan::getLargestOfKernel(const float *kernel) {
+  auto [known, isNew] = largest.try_emplace(kernel, 0);
+  if (isNew || !isSameKernel) {
+    known->second = 0;
     forEachOfKernel(kernel, [&](float element) {
-      largest = std::max(largest, getMagnitudeBits(element));
+      known->second = std::max(known->second, getMagnitudeBits(element));
     });
-    known->second = areOrdinary(largest);
   }
   return known->second;
 }
 
-/// False if the numbers are not suitable for Winograd's products; nothing is
-/// written then.
+/// Whether Winograd's products of these numbers neither overflow nor become
+/// subnormal; and whether there is no NaN, nor a sum that overflows to one,
+/// where it would be lost.
+bool ConvolvePlan::areAsAssumed(const memory &image, const float *kernel,
+                                const memory &out) {
+  auto getLargest = [](const memory &operand) {
+    return getLargestMagnitudeBits(
+        static_cast<const float *>(operand.get_data_handle()),
+        operand.get_desc().get_size() / sizeof(float));
+  };
+  bool losesNaN = fusesClamp && accumulate;
+  if (!transforms && !losesNaN)
+    return true;
+  int32_t ofImage = getLargest(image), ofKernel = getLargestOfKernel(kernel);
+  if (transforms && !(areOrdinary(ofImage) && areOrdinary(ofKernel)))
+    return false;
+  return !losesNaN ||
+         (isModest(ofImage) && isModest(ofKernel) &&
+          isModest(getLargest(out)) && (!hasBias || isModest(getLargest(bias))));
+}
+
+/// False if the numbers are not as assumed; nothing is written then.
 bool ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
                             const char *biasData, char *outData) {
   kernelData = kernelStage.take(kernelData);
@@ -582,15 +607,12 @@ bool ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
   out.set_data_handle(const_cast<char *>(outStage.take(outData)));
   if (takeImage)
     takeImage->execute(stream, image, *imageCopy);
-  if (transforms) {
-    const memory &read = takeImage ? *imageCopy : image;
-    if (!mayBeTransformed(static_cast<const float *>(read.get_data_handle()),
-                          read.get_desc().get_size() / sizeof(float),
-                          reinterpret_cast<const float *>(kernelData)))
-      return false;
-  }
   if (takeOut)
     takeOut->execute(stream, out, *outCopy);
+  if (!areAsAssumed(takeImage ? *imageCopy : image,
+                    reinterpret_cast<const float *>(kernelData),
+                    takeOut ? *outCopy : out))
+    return false;
   std::unordered_map<int, memory> arguments{
       {DNNL_ARG_SRC, takeImage ? *imageCopy : image},
       {DNNL_ARG_WEIGHTS, packKernel(kernelData)},
@@ -626,17 +648,16 @@ void ConvolvePlan::run(const ConvolveCall &call) {
   if (addsBiasFirst || isAllPadding)
     start(static_cast<const float *>(call.bias), out, 0);
   if (!isAllPadding) {
-    if (fusesClamp)
-      clearInvalid();
+    clearInvalid();
     if (!runGroups(call)) {
       if (!direct)
         direct = std::make_unique<ConvolvePlan>(call, pool,
-                                                /*mayTransform=*/false);
+                                                /*mayAssume=*/false);
       return direct->run(call);
     }
     // Perhaps a NaN, perhaps something else: from here on the bounds are
     // applied behind it.
-    if (fusesClamp && sawInvalid()) {
+    if (fusesClamp && !accumulate && sawInvalid()) {
       choose(/*fusing=*/false);
       runGroups(call);
     }
@@ -675,7 +696,7 @@ ConvolvePlan &Convolutions::plan(const ConvolveCall &call) {
   if (!known) {
     try {
       known = std::make_unique<ConvolvePlan>(call, *pool,
-                                             /*mayTransform=*/!direct);
+                                             /*mayAssume=*/!direct);
     } catch (...) {
       plans.erase(key);
       throw;

@@ -27,6 +27,15 @@ inline bool areOrdinary(int32_t largestBits) {
                               largestBits <= getMagnitudeBits(0x1p50f));
 }
 
+/// Sums of so many products of two modest numbers are finite, also
+/// Winograd's.
+constexpr double kMostModestTerms = 0x1p20;
+
+/// Whether numbers are modest of which the largest has these bits.
+inline bool isModest(int32_t largestBits) {
+  return largestBits <= getMagnitudeBits(0x1p50f);
+}
+
 } // namespace dist
 
 #endif // DIST_RUNTIME_CPU_MAGNITUDES_H

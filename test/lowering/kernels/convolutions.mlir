@@ -185,16 +185,15 @@ func.func @offsets(%x: tensor<1x32x16xf32>, %w: tensor<32x8x4xf32>) -> (tensor<1
 // What is added to a result with bounds is added behind them.
 // CHECK: rt.convolve {{.*}} outs({{.*}} clamp [0.000000e+00, 0x7F800000]
 // CHECK: arith.addf
-// NaN becoming the bound is another operation; so are a bound of -0, and a sum that is bounded in place.
+// NaN becoming the bound is another operation; so is a bound of -0. A sum is added up and bounded in place.
 // CHECK: rt.convolve
 // CHECK-NOT: clamp
 // CHECK: arith.maxnumf
 // CHECK: rt.convolve
 // CHECK-NOT: clamp
 // CHECK: arith.maximumf
-// CHECK: rt.convolve {{.*}} accumulate
-// CHECK-NOT: clamp
-// CHECK: arith.maximumf
+// CHECK: rt.convolve {{.*}} accumulate clamp [0.000000e+00, 0x7F800000]
+// CHECK-NOT: arith.maximumf
 func.func @bounds(%x: tensor<1x8x40xf32>, %w: tensor<8x8x1xf32>, %b: tensor<8xf32>)
     -> (tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>) {
   %zero = arith.constant 0.0 : f32
