@@ -80,13 +80,15 @@ getAnnotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
 
 /// LLVM fully unrolls short loops with small bodies before it vectorizes, and
 /// then finds other vectors or no vectors. This forbids it, so that the loop
-/// vectorizer sees them first. `interleave`: null if LLVM may choose.
-static void annotate(scf::ForOp loop, int64_t count,
-                     LLVM::LoopInterleaveAttr interleave) {
+/// vectorizer sees them first. Of loops around others, copies would be most of
+/// the code and of the time to compile it. `interleave`: null if LLVM may
+/// choose.
+static void annotate(scf::ForOp loop, int64_t count, bool isInnermost,
+                     LLVM::LoopInterleaveAttr interleave = {}) {
   MLIRContext *context = loop.getContext();
   LLVM::LoopVectorizeAttr vectorize;
   LLVM::LoopUnrollAttr unroll;
-  if (count > kLanes && count <= kLongestRow) {
+  if (count > kLanes && (count <= kLongestRow || !isInnermost)) {
     auto yes = BoolAttr::get(context, true);
     unroll = LLVM::LoopUnrollAttr::get(
         context, /*disable=*/yes, /*count=*/{}, /*runtimeDisable=*/{},
@@ -111,8 +113,7 @@ void LoopEmitter::emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
   auto loop =
       scf::ForOp::create(builder, loc, body.constant(0),
                          body.constant(loops.front().size), body.constant(1));
-  if (loops.size() == 1)
-    annotate(loop, loops.front().size, /*interleave=*/{});
+  annotate(loop, loops.front().size, /*isInnermost=*/loops.size() == 1);
   body.bindLoop(members, loops.front(), loop.getInductionVar());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
@@ -139,7 +140,7 @@ static void fixOrder(scf::ForOp loop) {
   int64_t vectors = llvm::bit_floor(uint64_t(
       std::clamp<int64_t>(count->getZExtValue() / kLanes, 1, kVectorsAtOnce)));
   Builder builder(loop.getContext());
-  annotate(loop, count->getZExtValue(),
+  annotate(loop, count->getZExtValue(), /*isInnermost=*/true,
            LLVM::LoopInterleaveAttr::get(loop.getContext(),
                                          builder.getI32IntegerAttr(vectors)));
 }

@@ -209,6 +209,30 @@ Value Emitter::slice(Value value, ArrayRef<int64_t> offsets,
               sizes);
 }
 
+Value Emitter::insert(Value base, Value part, ArrayRef<int64_t> offsets,
+                      ArrayRef<int64_t> strides) {
+  Shape sizes = shapeOf(part);
+  if (sizes == shapeOf(base))
+    return part;
+  // What is transposed for this is transposed back behind it, as a rule.
+  if (auto before = base.getDefiningOp<linalg::TransposeOp>()) {
+    ArrayRef<int64_t> order = before.getPermutation();
+    SmallVector<int64_t> back(order.size()), innerOffsets(order.size()),
+        innerStrides(order.size());
+    for (auto [i, dim] : llvm::enumerate(order)) {
+      back[dim] = i;
+      innerOffsets[dim] = offsets[i];
+      innerStrides[dim] = strides[i];
+    }
+    return transpose(insert(before.getInput(), transpose(part, back),
+                            innerOffsets, innerStrides),
+                     order);
+  }
+  return tensor::InsertSliceOp::create(builder, loc, part, base,
+                                       mixed(offsets), mixed(sizes),
+                                       mixed(strides));
+}
+
 Value Emitter::sliceDim(Value value, int64_t dim, int64_t offset, int64_t size,
                         int64_t stride) {
   Shape sizes = shapeOf(value);

@@ -95,6 +95,10 @@ public:
               ArrayRef<int64_t> strides);
   Value sliceDim(Value value, int64_t dim, int64_t offset, int64_t size,
                  int64_t stride = 1);
+  /// `base` with `part` at each `strides[i]`-th element from `offsets[i]` on;
+  /// all sizes are known.
+  Value insert(Value base, Value part, ArrayRef<int64_t> offsets,
+               ArrayRef<int64_t> strides);
   Value concat(ArrayRef<Value> values, int64_t dim);
   Value pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
             Value scalar);

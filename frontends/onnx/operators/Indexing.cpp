@@ -3,6 +3,7 @@
 #include "Converter.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
@@ -341,8 +342,165 @@ static Value addRows(Emitter &e, Value base, Value rows, Value updates,
   return e.scatterAdd(base, e.reshape(rows, {shape[axis], 1}), inFront, {axis});
 }
 
-/// A scatter is written as a loop nest over elements and updates: an element
-/// takes the updates whose indices name it. Quadratic in the scattered
+namespace {
+/// offset + step * index, of the index along a dimension; -1: no dimension.
+struct Progression {
+  int64_t offset = 0, step = 1, dim = -1;
+};
+
+/// Part of a tensor: each `strides[i]`-th element from `offsets[i]` on.
+struct Places {
+  SmallVector<int64_t> offsets, sizes, strides;
+};
+} // namespace
+
+/// What progression, which increases, the elements of a tensor are.
+static std::optional<Progression>
+findProgression(ArrayRef<int64_t> elements, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> steps = stridesOf(shape);
+  Progression found{elements.front()};
+  for (int64_t dim = 0, rank = shape.size(); dim < rank; ++dim) {
+    int64_t step = shape[dim] == 1
+                       ? 0
+                       : elements[steps[dim]] - elements.front();
+    if (step == 0)
+      continue;
+    if (step < 0 || found.dim >= 0)
+      return std::nullopt;
+    found.step = step;
+    found.dim = dim;
+  }
+  for (auto [i, element] : llvm::enumerate(elements)) {
+    int64_t at = found.dim < 0 ? 0 : i / steps[found.dim] % shape[found.dim];
+    if (element != found.offset + at * found.step)
+      return std::nullopt;
+  }
+  return found;
+}
+
+/// Indices that are known, each within `size` and counted from the front.
+static std::optional<SmallVector<int64_t>>
+wrapIndices(ArrayRef<int64_t> indices, int64_t size) {
+  SmallVector<int64_t> wrapped(indices);
+  for (int64_t &index : wrapped) {
+    if (index < -size || index >= size)
+      return std::nullopt;
+    if (index < 0)
+      index += size;
+  }
+  return wrapped;
+}
+
+/// The known indices along `axis`, if they are the same along all other
+/// dimensions.
+static std::optional<SmallVector<int64_t>>
+knownRowIndices(NodeContext &c, int64_t axis) {
+  const Tensor &where = c.in(1);
+  if (std::optional<SmallVector<int64_t>> all = c.ints(1);
+      all && where.known && !all->empty()) {
+    int64_t step = stridesOf(where.shape)[axis], size = where.shape[axis];
+    SmallVector<int64_t> rows;
+    for (int64_t i = 0; i < size; ++i)
+      rows.push_back((*all)[i * step]);
+    for (auto [i, index] : llvm::enumerate(*all))
+      if (index != rows[i / step % size])
+        return std::nullopt;
+    return rows;
+  }
+  // Those of many elements are not computed here.
+  Value rows = findRowIndices(c.emitter, c.value(1), axis);
+  DenseIntElementsAttr constant;
+  if (!rows || !matchPattern(rows, m_Constant(&constant)))
+    return std::nullopt;
+  return llvm::map_to_vector(constant.getValues<APInt>(), [](const APInt &i) {
+    return i.getSExtValue();
+  });
+}
+
+/// Where the updates of ScatterElements go.
+static std::optional<Places> findPlaces(NodeContext &c, int64_t axis) {
+  const Tensor &data = c.in(0);
+  std::optional<SmallVector<int64_t>> rows = knownRowIndices(c, axis);
+  if (rows)
+    rows = wrapIndices(*rows, data.shape[axis]);
+  std::optional<Progression> found;
+  if (rows)
+    found = findProgression(*rows, int64_t(rows->size()));
+  if (!found || (rows->size() > 1 && found->dim < 0))
+    return std::nullopt;
+  Places places{SmallVector<int64_t>(data.rank(), 0), c.in(1).shape,
+                SmallVector<int64_t>(data.rank(), 1)};
+  places.offsets[axis] = found->offset;
+  places.strides[axis] = found->step;
+  return places;
+}
+
+/// Where the updates of ScatterND go.
+static std::optional<Places> findPlaces(NodeContext &c) {
+  const Tensor &data = c.in(0), &where = c.in(1);
+  std::optional<SmallVector<int64_t>> all = c.ints(1);
+  if (!all || !where.known)
+    return std::nullopt;
+  int64_t components = where.shape.back(), rank = data.rank();
+  ArrayRef<int64_t> leading = ArrayRef<int64_t>(where.shape).drop_back();
+  Places places{{}, {}, SmallVector<int64_t>(rank, 1)};
+  int64_t next = 0; // of the dimensions of the updates
+  for (int64_t i = 0; i < components; ++i) {
+    SmallVector<int64_t> own;
+    for (size_t at = i; at < all->size(); at += components)
+      own.push_back((*all)[at]);
+    std::optional<SmallVector<int64_t>> wrapped =
+        wrapIndices(own, data.shape[i]);
+    std::optional<Progression> found;
+    if (wrapped)
+      found = findProgression(*wrapped, leading);
+    // Dimensions come in the order of the updates, and all of them.
+    int64_t end = leading.size();
+    if (found && found->dim >= 0)
+      end = found->dim;
+    else if (i + 1 < components)
+      end = next;
+    if (!found || next > end ||
+        llvm::any_of(leading.slice(next, end - next),
+                     [](int64_t size) { return size != 1; }))
+      return std::nullopt;
+    places.offsets.push_back(found->offset);
+    places.strides[i] = found->step;
+    places.sizes.push_back(found->dim < 0 ? 1 : leading[found->dim]);
+    next = found->dim < 0 ? end : found->dim + 1;
+  }
+  if (llvm::any_of(leading.drop_front(next),
+                   [](int64_t size) { return size != 1; }))
+    return std::nullopt;
+  places.offsets.append(rank - components, 0);
+  places.sizes.append(data.shape.begin() + components, data.shape.end());
+  return places;
+}
+
+/// Whether the updates go to places of the data that are known, and puts them there.
+static bool putAtPlaces(NodeContext &c, StringRef kind,
+                          const std::optional<Places> &places) {
+  if (!places)
+    return false;
+  const Tensor &data = c.in(0);
+  Emitter &e = c.emitter;
+  Value base = c.value(0), updates = e.reshape(c.value(2), places->sizes);
+  if (kind != "none") {
+    Value old =
+        e.slice(base, places->offsets, places->sizes, places->strides);
+    updates = e.map({old, updates}, places->sizes, e.typeOf(data.type),
+                    [&](Scalar &s, ArrayRef<Value> in) {
+                      return combine(s, kind, in[0], in[1],
+                                     isUnsigned(data.type));
+                    });
+  }
+  c.set(0, e.insert(base, updates, places->offsets, places->strides),
+        data.type);
+  return true;
+}
+
+/// A scatter to places that only running tells is written as a loop nest over
+/// elements and updates: an element takes the updates whose indices name it. Quadratic in the scattered
 /// dimensions, but right whatever the indices, and a loop nest like any other.
 static LogicalResult scatterElements(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1), &updates = c.in(2);
@@ -365,6 +523,8 @@ static LogicalResult scatterElements(NodeContext &c) {
     c.set(0, data);
     return success();
   }
+  if (!hasOpen(data.shape) && putAtPlaces(c, kind, findPlaces(c, *axis)))
+    return success();
   // Rows that are added, by far the most common (sums over edges).
   Shape rest = where.shape;
   rest[*axis] = data.shape[*axis];
@@ -442,6 +602,8 @@ static LogicalResult scatterND(NodeContext &c) {
     c.set(0, data);
     return success();
   }
+  if (!hasOpen(data.shape) && putAtPlaces(c, kind, findPlaces(c)))
+    return success();
   Emitter &e = c.emitter;
   if (kind == "add") {
     SmallVector<int64_t> dims;

@@ -277,6 +277,25 @@ def indexing():
     case("TopK", [f(3, 5), ints(3)], "smallest", known=[1], outputs=2, largest=0)
     case("TopK", [f(4, 3), ints(2)], "axis", known=[1], outputs=2, axis=0)
     case("NonZero", [np.array([[1, 0, 2], [0, 0, 3]], np.float32)], "known", known=[0])
+    # Updates of places that follow each other, or nearly so.
+    rows = np.broadcast_to(np.array([[1], [2]]), (2, 3)).copy()
+    for kind, opset in [("none", 16), ("add", 16), ("mul", 16), ("max", 18), ("min", 18)]:
+        case("ScatterElements", [f(4, 3), rows, f(2, 3)], f"run_{kind}", known=[1], opset=opset, axis=0, reduction=kind)
+        case("ScatterND", [f(4, 3), np.array([[2], [3]]), f(2, 3)], f"run_{kind}", known=[1], opset=opset, reduction=kind)
+    runs = {"part": np.array([[3, 4]] * 2), "apart": np.array([[0, 2, -1]] * 3), "one": np.array([[2]] * 3),
+            "twice": np.array([[1, 1]] * 3), "back": np.array([[3, 2]] * 3), "uneven": np.array([[0, 1, 3]] * 3),
+            "crossed": np.array([[0, 1], [1, 2], [0, 1]])}
+    for name, where in runs.items():
+        case("ScatterElements", [f(3, 5), where, f(*where.shape)], f"run_{name}", known=[1], axis=1)
+    grid = np.stack(np.meshgrid([0, 2], [1, 2, 3], indexing="ij"), -1)
+    case("ScatterND", [f(3, 5), grid, f(2, 3)], "grid", known=[1])
+    case("ScatterND", [f(5, 3), grid[..., ::-1].copy(), f(2, 3)], "grid_crossed", known=[1])
+    case("ScatterND", [f(3, 5, 2), grid, f(2, 3, 2)], "grid_of_rows", known=[1])
+    case("ScatterND", [f(3, 5), np.array([[[1, 2], [1, 3]]]), f(1, 2)], "grid_in_row", known=[1])
+    case("ScatterND", [f(3, 5), np.array([[[0, 4]], [[-1, 4]]]), f(2, 1)], "grid_in_column", known=[1])
+    case("ScatterND", [f(3, 5), np.array([[0, 1], [1, 2]]), f(2)], "grid_diagonal", known=[1])
+    case("ScatterND", [f(3, 5), np.array([[1, 1], [1, 1]]), f(2)], "grid_twice", known=[1])
+    case("ScatterND", [f(3), np.array([2]), f()], "grid_single", known=[1])
 
 
 def reductions():

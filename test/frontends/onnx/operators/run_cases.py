@@ -40,7 +40,7 @@ NEEDS_SIZES = [
     "Split", "DepthToSpace", "SpaceToDepth", "TopK", "OneHot", "BatchNormalization", "InstanceNormalization",
     "GroupNormalization", "Attention", "RotaryEmbedding", "Conv", "MaxPool", "AveragePool", "LpPool",
     r"reshape_(to_(6_4|2_m1|0_12|4_3_2|1_2_1_3_4)|allowzero|u\d+)", "squeeze_all", "slice_back.*", r"expand_u\d+",
-    "pad_(reflect|edge|cuts|wrap)", r"gathernd_(rows|u\d+)", "scatternd_elements", "dequantizelinear_blocked",
+    "pad_(reflect|edge|cuts|wrap)", r"gathernd_(rows|u\d+)", r"scatter.*_(elements|run_.*|grid|grid_[^s].*)", "dequantizelinear_blocked",
     # none at all
     "CenterCropPad", "Col2Im", "ConvTranspose", "DFT", "GRU", "GridSample", "LSTM", "RNN", "Resize", "ReverseSequence",
     "STFT",
