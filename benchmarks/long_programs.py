@@ -117,6 +117,26 @@ def inserts(n):
     return w.program([whole], [(value, whole)])
 
 
+def triangle(n):
+    """Row i of each matrix of a0 becomes r + r * (what is above it), of its
+    first i elements: what gated delta rules and triangular solves are when they
+    are exported. No two steps have the same sizes."""
+    w = Writer()
+    whole, value = tensor(4, n, n), "%a0"
+    for i in range(1, n):
+        row, block, column = tensor(4, 1, i), tensor(4, i, i), tensor(4, i)
+        own = w.extract(value, (0, i, 0), row, (4, 1, i), whole)
+        above = w.extract(value, (0, 0, 0), block, (4, i, i), whole)
+        flat = w.op(f"tensor.collapse_shape {own} [[0], [1, 2]] : {row} into {column}")
+        spread = w.op(f"linalg.broadcast ins({flat} : {column}) outs({w.empty(block)} : {block}) dimensions = [2]")
+        sums = w.op(f"linalg.reduce {{ arith.addf }} ins({w.mul(spread, above, block)} : {block}) "
+                    f"outs({w.zeros(column)} : {column}) dimensions = [1]")
+        new = w.op(f"tensor.expand_shape {w.add(flat, sums, column)} [[0], [1, 2]] "
+                   f"output_shape [4, 1, {i}] : {column} into {row}")
+        value = w.insert(new, value, (0, i, 0), row, (4, 1, i), whole)
+    return w.program([whole], [(value, whole)])
+
+
 def fanout(n):
     """One computed value that n ops read: r = sum of 2 * a0 + i * a1."""
     w = Writer()
@@ -326,7 +346,7 @@ def transformer(n, rows=16, width=32):
     return w.program(types, [(value, x)], inputs=1)
 
 
-KINDS = {f.__name__: f for f in (chain, inserts, fanout, results, same_result,
+KINDS = {f.__name__: f for f in (chain, inserts, triangle, fanout, results, same_result,
                                  arguments, lstm, loops, rows_of_loops, carried,
                                  layers, transformer)}
 

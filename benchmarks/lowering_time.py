@@ -20,7 +20,7 @@ import long_programs
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILE = ROOT / "bazel-bin" / "tools" / "dist-compile"
 RUNS = 3
-SIZES = {"layers": (1000, 10000), "chain": (1000, 10000), "fanout": (330, 3300), "inserts": (330, 3300),
+SIZES = {"layers": (1000, 10000), "chain": (1000, 10000), "fanout": (330, 3300), "inserts": (330, 3300), "triangle": (64, 256),
          "lstm": (32, 256), "loops": (20, 200), "rows_of_loops": (100, 1000), "carried": (100, 1000), "results": (300, 3000), "same_result": (300, 3000), "arguments": (2000, 20000)}
 
 
