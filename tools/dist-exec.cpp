@@ -17,6 +17,7 @@
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 using namespace dist;
 
@@ -27,6 +28,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string seed; // of inputs that are not given
   bool json = false;
+  std::optional<int64_t> processes;
   RunOptions run;
 };
 
@@ -115,6 +117,9 @@ int main(int argc, char **argv) {
                  "Folder that receives NAME.npy for each result, whole");
   app.add_option("--backend", options.run.backend, backendHelp)
       ->capture_default_str();
+  app.add_option("-n", options.processes, processesHelp);
+  app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp)
+      ->capture_default_str();
   app.add_option("--repeat", options.run.repeat, repeatHelp)
       ->check([](const std::string &value) {
         int64_t number = 0;
@@ -153,6 +158,8 @@ int main(int argc, char **argv) {
     for (const CLI::Option *option : app.get_options())
       for (const std::string &value : option->results())
         checkHasValue(option->get_name(), value);
+    if (options.processes)
+      options.run.setProcesses(*options.processes);
     checkBackend(options.run.backend);
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())

@@ -56,6 +56,10 @@ static cl::opt<std::string> input(cl::Positional,
                                   cl::cat(category));
 static cl::opt<std::string> backend("backend", cl::desc(host::backendHelp),
                                     cl::init("threads"), cl::cat(category));
+static cl::opt<int64_t> processes("n", cl::desc(host::processesHelp),
+                                  cl::value_desc("N"), cl::cat(category));
+static cl::opt<double> timeout("timeout", cl::desc(host::timeoutHelp),
+                               cl::init(60), cl::cat(category));
 static const std::string inputHelp =
     std::string(host::inputForms) + host::rangeHelp;
 static cl::list<std::string> inputs("input", cl::desc(inputHelp),
@@ -542,6 +546,11 @@ static void checkOptionsApply() {
 
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
+  if (processes.getNumOccurrences()) {
+    host::RunOptions asked;
+    asked.setProcesses(processes);
+    backend = asked.backend;
+  }
   host::checkBackend(backend);
   if (verifyMode != "off" && !verifyMode.empty() && verifyMode != "f64")
     throw host::Error("--verify=" + verifyMode +
@@ -559,6 +568,8 @@ static bool run() {
   checkOptionsApply();
   host::RunOptions options;
   options.backend = backend;
+  options.processes = processes;
+  options.timeoutSeconds = timeout;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();

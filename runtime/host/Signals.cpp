@@ -312,3 +312,17 @@ void dist::handleSignals(const char *tool) {
   action.sa_sigaction = onBusError;
   sigaction(SIGBUS, &action, &otherBusHandler);
 }
+
+void dist::becomeRankProcess() {
+  last = nullptr;
+  locked.store(false);
+  for (int signal : {SIGINT, SIGHUP, SIGPIPE}) {
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(signal, &ignore, nullptr);
+  }
+  struct sigaction plain = {};
+  plain.sa_handler = SIG_DFL;
+  for (int signal : {SIGTERM, SIGXFSZ, SIGSEGV, SIGILL, SIGFPE, SIGABRT})
+    sigaction(signal, &plain, nullptr);
+}

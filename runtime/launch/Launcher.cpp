@@ -6,6 +6,7 @@
 
 #include "dist/Launcher.h"
 #include "dist/Slices.h"
+#include "runtime/launch/ProcessesLauncher.h"
 #include "runtime/launch/ThreadsLauncher.h"
 #include "runtime/launch/Trace.h"
 
@@ -14,7 +15,8 @@
 using namespace dist;
 
 /// Those of this build: a new backend is one line here.
-static const BackendLauncher *const launchers[] = {&threadsLauncher()};
+static const BackendLauncher *const launchers[] = {&threadsLauncher(),
+                                                  &processesLauncher()};
 
 static const BackendLauncher &findLauncher(const std::string &name) {
   std::string known;
@@ -30,6 +32,13 @@ void dist::checkBackend(const std::string &name) { findLauncher(name); }
 
 std::string dist::targetOf(const std::string &backend) {
   return findLauncher(backend).target();
+}
+
+void RunOptions::setProcesses(int64_t number) {
+  if (number < 1)
+    throw Error("-n " + std::to_string(number) + ": must be at least 1");
+  backend = "processes";
+  processes = number;
 }
 
 Topology dist::topologyOf(const Manifest &manifest) {
@@ -93,6 +102,14 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     throw Error("the program is compiled for target " + manifest.target +
                 ", but --backend " + options.backend + " runs those for " +
                 launcher.target());
+  if (options.processes && options.processes != manifest.mesh.size())
+    throw Error("-n " + std::to_string(options.processes) +
+                ": the program is compiled for a mesh of " +
+                std::to_string(manifest.mesh.size()) +
+                " devices, and runs on as many processes");
+  if (!(options.timeoutSeconds > 0 && options.timeoutSeconds < 1e9))
+    throw Error("--timeout " + std::to_string(options.timeoutSeconds) +
+                ": must be more than 0 seconds, and less than 10^9");
   if (options.repeat < 1)
     throw Error("repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");

@@ -1,7 +1,7 @@
 //===- ThreadsLauncher.cpp - Ranks as threads of this process -------------===//
 
 #include "runtime/launch/ThreadsLauncher.h"
-#include "dist/Slices.h"
+#include "runtime/launch/RanksMemory.h"
 #include "runtime/threads/ThreadsBackend.h"
 
 using namespace dist;
@@ -9,45 +9,33 @@ using namespace dist;
 namespace {
 
 /// The steps of a run: all ranks follow one step control.
-struct SteppedRun final : Holdings {
+struct SteppedRun final : RanksMemory, StepSource {
   SteppedRun(const Program &program, const Arguments &arguments,
              const std::vector<Executor> &executors, StepControl *stepControl)
-      : manifest(program.manifest), arguments(arguments), executors(executors),
-        stepControl(stepControl) {}
+      : RanksMemory(program.manifest), arguments(arguments),
+        executors(executors), stepControl(stepControl) {}
 
-  void next() {
+  void next() override {
     // Each rank has copied what it takes of the files, and none reads on.
     if (isFirst)
       arguments.checkUnchanged();
     isFirst = false;
-    goesOn = stepControl->next(*this, inputs);
+    goesOn = stepControl->next(*this, values);
+  }
+  const Inputs *inputs() override { return goesOn ? &values : nullptr; }
+
+  const void *argumentAt(int64_t rank, size_t index) const override {
+    return executors[rank].argumentAt(index);
+  }
+  const void *resultAt(int64_t rank, size_t index) const override {
+    return executors[rank].resultAt(index);
   }
 
-  void copyArgument(size_t index, Tensor &whole) const override {
-    gather(manifest.arguments[index], whole,
-           [&](const Executor &one) { return one.argumentAt(index); });
-  }
-  Tensor getResult(size_t index) const override {
-    const TensorDesc &desc = manifest.results[index];
-    Tensor whole = Tensor::zeros(desc.dtype, desc.sourceShape());
-    gather(desc, whole,
-           [&](const Executor &one) { return one.resultAt(index); });
-    return whole;
-  }
-
-  template <class Get>
-  void gather(const TensorDesc &desc, Tensor &whole, Get get) const {
-    for (size_t rank = 0; rank < executors.size(); ++rank)
-      if (isWriter(manifest.mesh, desc, rank))
-        writeSlice(manifest.mesh, desc, rank, get(executors[rank]), whole);
-  }
-
-  const Manifest &manifest;
   const Arguments &arguments;
   const std::vector<Executor> &executors;
   StepControl *stepControl;
   bool isFirst = true, goesOn = true;
-  Inputs inputs;
+  Inputs values;
 };
 
 struct ThreadsLauncher final : BackendLauncher {
@@ -71,8 +59,7 @@ struct ThreadsLauncher final : BackendLauncher {
     SteppedRun steps(program, arguments, executors, options.stepControl);
     if (!threads.run([&](dist_rank &rank) {
           if (options.stepControl)
-            return executors[rank.index].runSteps(
-                rank, [&] { steps.next(); }, steps.goesOn, steps.inputs);
+            return executors[rank.index].runSteps(rank, steps);
           return executors[rank.index].run(rank, options.repeat, options.trace);
         }))
       throw Error(threads.message());

@@ -191,6 +191,7 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
   std::vector<bool> isUpdated = findUpdated(manifest);
   places.resize(manifest.arguments.size());
   std::shared_ptr<void> joined;
+  bool isHost = rank.backend.sharesHostMemory();
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const TensorDesc &desc = manifest.arguments[i];
     if (desc.joinedShape.empty()) {
@@ -201,14 +202,15 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
     }
     // The pieces follow each other; the last one ends the argument.
     if (!desc.continuesJoined())
-      joined = dist::allocate(desc.rankBytes());
+      joined = isHost ? rank.backend.allocate(desc.rankBytes())
+                      : dist::allocate(desc.rankBytes());
     readSlice(manifest.mesh, desc, rank.index, arguments[i], joined.get(),
               padding);
     if (i + 1 < manifest.arguments.size() &&
         manifest.arguments[i + 1].continuesJoined())
       continue;
     owners.push_back(joined);
-    args.push_back(rank.backend.sharesHostMemory()
+    args.push_back(isHost
                        ? joined.get()
                        : upload(rank, joined.get(), desc.rankBytes()).get());
   }
@@ -249,24 +251,26 @@ static int64_t nowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-int32_t Executor::runSteps(dist_rank &rank, const std::function<void()> &next,
-                           const bool &goesOn, const Inputs &inputs) {
+int32_t Executor::runSteps(dist_rank &rank, StepSource &steps,
+                           const std::function<void()> &ready) {
   const Manifest &manifest = program.manifest;
   Backend &backend = rank.backend;
   prepare(rank, /*ownsArguments=*/true);
+  ready();
   for (;;) {
     if (!backend.meet())
       return 1;
     if (rank.index == 0)
-      next();
+      steps.next();
     if (!backend.meet())
       return 1;
-    if (!goesOn)
+    const Inputs *inputs = steps.inputs();
+    if (!inputs)
       break;
     for (size_t i = 0; i < manifest.arguments.size(); ++i) {
       const TensorDesc &desc = manifest.arguments[i];
-      auto given = inputs.find(desc.name);
-      if (desc.kind != TensorDesc::Input || given == inputs.end())
+      auto given = inputs->find(desc.name);
+      if (desc.kind != TensorDesc::Input || given == inputs->end())
         continue;
       if (!fill(rank, i, given->second))
         return 1;

@@ -101,7 +101,7 @@ static bool checkHalo(dist_rank *rank, const CollectiveCall &call) {
   return true;
 }
 
-static std::unique_ptr<RowPlan> *findRowPlan(dist_rank *rank, int32_t plan) {
+static std::shared_ptr<RowPlan> *findRowPlan(dist_rank *rank, int32_t plan) {
   if (plan >= 0 && plan < numRowPlans)
     return &rank->rowPlans[plan];
   rank->backend.fail("plan " + std::to_string(plan) +
@@ -113,7 +113,7 @@ static std::unique_ptr<RowPlan> *findRowPlan(dist_rank *rank, int32_t plan) {
 /// Gives the call its plan.
 static bool takeRowPlan(dist_rank *rank, CollectiveCall &call, int32_t number) {
   std::string name = collectiveName(call.kind);
-  std::unique_ptr<RowPlan> *plan = findRowPlan(rank, number);
+  std::shared_ptr<RowPlan> *plan = findRowPlan(rank, number);
   if (!plan)
     return false;
   if (!*plan || (*plan)->comm != call.comm || (*plan)->whole != call.whole)
@@ -354,7 +354,7 @@ int32_t dist_plan_rows(dist_rank *rank, int32_t comm, int32_t site,
   bool ok = guarded(rank, [&] {
     if (!rank->check() || !checkComm(rank, comm))
       return false;
-    std::unique_ptr<RowPlan> *known = findRowPlan(rank, plan);
+    std::shared_ptr<RowPlan> *known = findRowPlan(rank, plan);
     if (!known)
       return false;
     if (whole < 0 || count < 0)
@@ -369,8 +369,9 @@ int32_t dist_plan_rows(dist_rank *rank, int32_t comm, int32_t site,
       indices = here.data();
     }
     if (!*known || !(*known)->isFor(comm, whole, count, indices))
-      *known = std::make_unique<RowPlan>(comm, rank->topology.comms[comm],
-                                         whole, count, indices);
+      *known = std::allocate_shared<RowPlan>(
+          std::pmr::polymorphic_allocator<>(rank->backend.peerMemory()), comm,
+          rank->topology.comms[comm], whole, count, indices);
     return true;
   });
   return finish(rank, ok);

@@ -16,6 +16,7 @@
 #include <array>
 #include <csetjmp>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -175,6 +176,10 @@ public:
   // Memory.
   /// Memory that the backend computes on, zeroed, aligned as dist_main demands.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  /// Memory for what other ranks read besides operands (RowPlan.h).
+  virtual std::pmr::memory_resource *peerMemory() {
+    return std::pmr::get_default_resource();
+  }
   /// Whether that is the host's memory, so that data can be used in place; if
   /// not, all goes through the three functions below.
   virtual bool sharesHostMemory() const = 0;
@@ -225,7 +230,7 @@ struct dist_rank {
   /// The status words of the program while dist_main runs, else null.
   const int64_t *status = nullptr;
   /// For rows that indices name; null if there is no plan.
-  std::array<std::unique_ptr<dist::RowPlan>, dist::numRowPlans> rowPlans;
+  std::array<std::shared_ptr<dist::RowPlan>, dist::numRowPlans> rowPlans;
 };
 
 #endif // DIST_RUNTIME_RANK_RANK_H

@@ -8,16 +8,16 @@
 using namespace dist;
 
 /// The places of indices in the order of these, of equal ones the first first.
-static std::vector<int64_t> sortByRow(const std::vector<int64_t> &indices,
-                                      int64_t whole) {
+static void sortByRow(const RowPlan::List<int64_t> &indices, int64_t whole,
+                      RowPlan::List<int64_t> &order) {
   int64_t count = indices.size();
-  std::vector<int64_t> order(count);
+  order.resize(count);
   if (whole / 8 > count) { // few of many rows
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       return indices[a] < indices[b];
     });
-    return order;
+    return;
   }
   std::vector<int64_t> next(whole + 1);
   for (int64_t index : indices)
@@ -25,18 +25,20 @@ static std::vector<int64_t> sortByRow(const std::vector<int64_t> &indices,
   std::partial_sum(next.begin(), next.end(), next.begin());
   for (int64_t i = 0; i < count; ++i)
     order[next[indices[i]]++] = i;
-  return order;
 }
 
 RowPlan::RowPlan(int32_t comm, const Communicator &communicator, int64_t whole,
-                 int64_t count, const int64_t *given)
-    : comm(comm), whole(whole), indices(given, given + count) {
+                 int64_t count, const int64_t *given,
+                 const allocator_type &allocator)
+    : comm(comm), whole(whole), indices(given, given + count, allocator),
+      owners(allocator), rows(allocator), first(allocator), named(allocator),
+      starts(allocator), users(allocator) {
   for (int64_t i = 0; i < count && wrong < 0; ++i)
     if (indices[i] < 0 || indices[i] >= whole)
       wrong = i;
   if (wrong >= 0)
     return;
-  users = sortByRow(indices, whole);
+  sortByRow(indices, whole, users);
   owners.resize(count);
   rows.resize(count);
   first.push_back(0);

@@ -12,17 +12,23 @@
 #include "dist/Mesh.h"
 
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 namespace dist {
 
-/// Who has the rows that one member's indices name.
+/// Who has the rows that one member's indices name. Others read it: all of it
+/// lies in the memory of its allocator.
 class RowPlan {
 public:
+  using allocator_type = std::pmr::polymorphic_allocator<>;
+  template <class T> using List = std::pmr::vector<T>;
+
   /// In time that is linear in the indices, or where these are few of many rows,
   /// theirs to sort.
   RowPlan(int32_t comm, const Communicator &communicator, int64_t whole,
-          int64_t count, const int64_t *indices);
+          int64_t count, const int64_t *indices,
+          const allocator_type &allocator = {});
 
   /// Whether these are the indices that it was made for.
   bool isFor(int32_t comm, int64_t whole, int64_t count,
@@ -30,17 +36,17 @@ public:
 
   int32_t comm;
   int64_t whole;
-  std::vector<int64_t> indices;
+  List<int64_t> indices;
   /// The place of the first index that names no row, or -1.
   int64_t wrong = -1;
   /// For each index: the owner of the row, and its position in the owner's
   /// block.
-  std::vector<int32_t> owners;
-  std::vector<int64_t> rows;
+  List<int32_t> owners;
+  List<int64_t> rows;
   /// The rows that indices name, each once, by owner and row. Those of member m
   /// are named[first[m]] up to named[first[m + 1]]. Row i of these is named by
   /// the indices at users[starts[i]] up to users[starts[i + 1]].
-  std::vector<int64_t> first, named, starts, users;
+  List<int64_t> first, named, starts, users;
 
   /// How many different rows of `owner` are named.
   int64_t namedOf(int64_t owner) const {

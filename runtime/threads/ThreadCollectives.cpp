@@ -40,7 +40,7 @@ static uint32_t arrive(Channel &channel) {
 
 bool ThreadRank::meet(Channel &channel,
                       const std::function<std::string()> &what) {
-  return run.waiting.wait(channel.turn, arrive(channel), what);
+  return run.waiting->wait(channel.turn, arrive(channel), what);
 }
 
 /// Every member checks all calls before it touches anybody's memory.
@@ -51,7 +51,7 @@ bool ThreadRank::agree(const Channel &channel, const CollectiveCall &call) {
       continue;
     const Communicator &comm = topology.comms[call.comm];
     const std::vector<int64_t> &members = comm.members[comm.group[index]];
-    return run.waiting.fail(
+    return run.waiting->fail(
         "ranks of one group call different collectives:\n  " +
         topology.describe(members[0]) + " calls " +
         toString(channel.slots[0].call, topology.sites) + "\n  " +
@@ -63,9 +63,9 @@ bool ThreadRank::agree(const Channel &channel, const CollectiveCall &call) {
 
 int64_t ThreadRank::takeLink(const CollectiveCall &call, int64_t bytes,
                              const Channel &channel) {
-  double seconds = run.link.latencySeconds;
-  if (run.link.bytesPerSecond > 0)
-    seconds += bytes / run.link.bytesPerSecond;
+  double seconds = run.options.link.latencySeconds;
+  if (run.options.link.bytesPerSecond > 0)
+    seconds += bytes / run.options.link.bytesPerSecond;
   int64_t end = 0;
   for (const Channel::Slot &slot : channel.slots)
     end = std::max(end, slot.calledAt);
@@ -77,6 +77,10 @@ int64_t ThreadRank::takeLink(const CollectiveCall &call, int64_t bytes,
   for (const AxisRef &ref : refs)
     linkFreeAt[ref.axis] = end;
   return end;
+}
+
+bool ThreadRank::outlast(const Channel &channel) const {
+  return !run.outlivesRanks() && channel.visitors.outlast();
 }
 
 bool ThreadRank::together(Channel &channel, const CollectiveCall &call,
@@ -95,8 +99,8 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call,
     slot.print = fingerprint(call);
     slot.calledAt = std::max(calledAt, work[call.stream].readyAt);
     if (!meet(channel, what) || !agree(channel, call) ||
-        !channel.visitors.enter(run.waiting))
-      return channel.visitors.outlast();
+        !channel.visitors.enter(*run.waiting))
+      return outlast(channel);
     for (int64_t i = 0; i < comm.size; ++i) {
       buffers.ins[i] = static_cast<const char *>(channel.slots[i].call.in);
       buffers.outs[i] = static_cast<char *>(channel.slots[i].call.out);
@@ -114,12 +118,12 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call,
     return true;
   channel.visitors.leave();
   // Others have done their part while the link is busy.
-  int64_t end = run.link.enabled() ? takeLink(call, sent, channel) : 0;
+  int64_t end = run.options.link.enabled() ? takeLink(call, sent, channel) : 0;
   uint32_t seen = arrive(channel);
-  if (run.link.enabled())
-    run.waiting.waitUntil(end);
-  return run.waiting.wait(channel.turn, seen, what) ||
-         channel.visitors.outlast();
+  if (run.options.link.enabled())
+    run.waiting->waitUntil(end);
+  return run.waiting->wait(channel.turn, seen, what) ||
+         outlast(channel);
 }
 
 /// On the thread of the call's stream.
@@ -136,10 +140,10 @@ bool ThreadRank::perform(const CollectiveCall &call, int64_t calledAt) {
 
 bool ThreadRank::collective(const CollectiveCall &call) {
   endKernel();
-  int64_t now = run.link.enabled() ? nowNanos() : 0;
+  int64_t now = run.options.link.enabled() ? nowNanos() : 0;
   if (call.stream == 0)
     return perform(call, now);
-  if (run.streams.hasThreads()) {
+  if (run.options.streams.hasThreads()) {
     submit(call.stream, [this, call, now] { return perform(call, now); });
     return true;
   }

@@ -1,6 +1,6 @@
 //===- ThreadRank.h - A rank that is a thread -------------------*- C++ -*-===//
 //
-// The backend of one rank, and where ranks meet. The members of a group meet in
+// The backend of one rank of a LocalRun, and where ranks meet. The members of a group meet in
 // a Channel, one per communicator, group and stream.
 //
 //===----------------------------------------------------------------------===//
@@ -14,10 +14,11 @@
 #include "runtime/cpu/Convolve.h"
 #include "runtime/rank/InFlight.h"
 #include "runtime/threads/StackThread.h"
-#include "runtime/threads/ThreadsBackend.h"
+#include "runtime/threads/LocalRun.h"
 
 #include <chrono>
 #include <deque>
+#include <mutex>
 #include <sched.h>
 
 namespace dist {
@@ -61,7 +62,7 @@ private:
 
 /// Where a group meets on one stream.
 struct Channel {
-  explicit Channel(int64_t members) : slots(members) {}
+  Channel(int64_t members, Sharing sharing, std::pmr::memory_resource *memory);
 
   struct alignas(64) Slot {
     uint64_t print = 0;
@@ -73,7 +74,7 @@ struct Channel {
   Word turn;
   std::atomic<uint32_t> arrived{0};
   Visitors visitors;
-  std::vector<Slot> slots;
+  std::pmr::vector<Slot> slots;
 };
 
 /// A communication stream: a thread that does tasks in order. In a debug mode
@@ -83,16 +84,18 @@ struct Stream {
   std::mutex mutex;
   std::deque<std::function<bool()>> tasks;
   bool busy = false, closing = false;
-  Word submitted, completed;
+  Word submitted;
+  /// Where others see it, too, should it wait for somebody (Waiting.h).
+  Word *completed = nullptr;
   /// Calls that have not been waited for, where that is checked (InFlight.h).
   std::deque<InFlight> flights;
 };
 
 class ThreadRank final : public Backend {
 public:
-  ThreadRank(ThreadsRun &run, int64_t index)
+  ThreadRank(LocalRun &run, int64_t index)
       : run(run), topology(run.topology()), index(index),
-        rank(topology, index, *this), convolutions(run.directConvolutions),
+        rank(topology, index, *this), convolutions(run.options.directConvolutions),
         streams(numStreams), events(numEvents),
         channels(topology.comms.size() * numStreams), work(numStreams),
         linkFreeAt(topology.mesh.axes.size()) {}
@@ -105,8 +108,9 @@ public:
   bool streamWait(int32_t stream, int32_t event) override;
   bool streamSync(int32_t stream) override;
   std::shared_ptr<void> allocate(int64_t bytes) override {
-    return dist::allocate(bytes);
+    return run.allocate(bytes);
   }
+  std::pmr::memory_resource *peerMemory() override { return run.peerMemory(); }
   bool sharesHostMemory() const override { return true; }
   bool upload(void *to, const void *from, int64_t bytes) override;
   bool download(void *to, const void *from, int64_t bytes) override;
@@ -116,15 +120,18 @@ public:
   }
   bool meet() override;
   bool fail(const std::string &message) override {
-    return run.waiting.fail(topology.describe(index) + ": " + message);
+    return run.waiting->fail(topology.describe(index) + ": " + message);
   }
-  bool failed() const override { return run.waiting.failed(); }
+  bool failed() const override { return run.waiting->failed(); }
 
   /// Lets the streams finish and ends their threads.
   void closeStreams();
+  /// What it has done while it was traced; without streams that run.
+  std::vector<TraceEvent> takeTrace();
 
 private:
-  friend class ThreadsRun;
+  friend class LocalRun;
+  friend class ProcessesRun;
   /// State of a stream that only its own thread uses.
   struct Work {
     GroupBuffers buffers;
@@ -144,6 +151,8 @@ private:
   bool perform(const CollectiveCall &call, int64_t calledAt);
   bool together(Channel &channel, const CollectiveCall &call, int64_t calledAt);
   bool agree(const Channel &channel, const CollectiveCall &call);
+  /// After a failure; returns false.
+  bool outlast(const Channel &channel) const;
   /// Occupies the emulated link for the call, and returns when the transfer is
   /// complete. The transfer starts when the last member has called it, or when
   /// the link has finished earlier transfers. The time at which a stream's
@@ -166,7 +175,7 @@ private:
   bool land(Stream &stream, uint32_t at);
   bool waitFor(int32_t stream, uint32_t at);
 
-  ThreadsRun &run;
+  LocalRun &run;
   const Topology &topology;
   const int64_t index;
   /// What the program knows this rank by.

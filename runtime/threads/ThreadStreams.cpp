@@ -17,18 +17,22 @@ Stream &ThreadRank::open(int32_t index) {
   std::unique_ptr<Stream> &stream = streams[index];
   if (!stream) {
     stream = std::make_unique<Stream>();
-    if (run.streams.hasThreads())
-      stream->thread = StackThread([this, &stream] { serve(*stream); });
+    stream->completed = &run.completedOf(this->index, index);
+    if (run.options.streams.hasThreads())
+      stream->thread = StackThread([this, &stream, index] {
+        Waiting::takeSlot(this->index * numStreams + index);
+        serve(*stream);
+      });
   }
   return *stream;
 }
 
 void ThreadRank::submit(int32_t index, std::function<bool()> task) {
   Stream &stream = open(index);
-  if (!run.streams.hasThreads()) {
+  if (!run.options.streams.hasThreads()) {
     stream.tasks.push_back(std::move(task));
     stream.submitted.advance();
-    if (run.streams.doesAtOnce(numSubmitted++))
+    if (run.options.streams.doesAtOnce(numSubmitted++))
       doTasks(stream, stream.submitted.load());
     return;
   }
@@ -37,7 +41,7 @@ void ThreadRank::submit(int32_t index, std::function<bool()> task) {
     stream.tasks.push_back(std::move(task));
     if (!stream.busy) {
       stream.busy = true;
-      run.waiting.enter();
+      run.waiting->enter();
     }
   }
   stream.submitted.advance();
@@ -53,7 +57,7 @@ void ThreadRank::doTask(Stream &stream, const std::function<bool()> &task) {
       fail(e.what());
     }
   }
-  stream.completed.advance();
+  stream.completed->advance();
 }
 
 static bool isReached(uint32_t at, uint32_t count) {
@@ -61,7 +65,7 @@ static bool isReached(uint32_t at, uint32_t count) {
 }
 
 void ThreadRank::doTasks(Stream &stream, uint32_t at) {
-  while (!isReached(at, stream.completed.load())) {
+  while (!isReached(at, stream.completed->load())) {
     std::function<bool()> task = std::move(stream.tasks.front());
     stream.tasks.pop_front();
     doTask(stream, task);
@@ -73,7 +77,7 @@ void ThreadRank::serve(Stream &stream) {
   takeShortTurns();
   // On its rank's core, which the thread inherits, unless every rank can have
   // a second one.
-  if (2 * topology.mesh.size() <= run.cores)
+  if (2 * topology.mesh.size() <= int64_t(run.cpus.size()))
     pinTo(run.cpus[topology.mesh.size() + index]);
   while (true) {
     uint32_t seen = stream.submitted.load();
@@ -95,7 +99,7 @@ void ThreadRank::serve(Stream &stream) {
     std::lock_guard<std::mutex> lock(stream.mutex);
     if (stream.tasks.empty()) {
       stream.busy = false;
-      run.waiting.leave();
+      run.waiting->leave();
     }
   }
 }
@@ -103,13 +107,13 @@ void ThreadRank::serve(Stream &stream) {
 /// Waits until `stream` has completed as much as an event recorded.
 bool ThreadRank::waitFor(int32_t index, uint32_t at) {
   Stream &stream = *streams[index];
-  if (!run.streams.hasThreads())
+  if (!run.options.streams.hasThreads())
     doTasks(stream, at);
   while (true) {
-    uint32_t seen = stream.completed.load();
+    uint32_t seen = stream.completed->load();
     if (isReached(at, seen))
       return land(stream, at);
-    if (!run.waiting.wait(stream.completed, seen, [this, index] {
+    if (!run.waiting->wait(*stream.completed, seen, [this, index] {
           return topology.describe(this->index) + " waits for stream " +
                  std::to_string(index);
         }))
@@ -145,7 +149,7 @@ bool ThreadRank::streamWait(int32_t stream, int32_t event) {
     return waitFor(source.stream, source.at);
   submit(stream, [this, stream, source] {
     bool isThere =
-        isReached(source.at, streams[source.stream]->completed.load());
+        isReached(source.at, streams[source.stream]->completed->load());
     bool ok = waitFor(source.stream, source.at);
     if (!isThere)
       work[stream].readyAt = nowNanos();

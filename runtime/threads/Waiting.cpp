@@ -3,13 +3,18 @@
 #include "runtime/threads/Waiting.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdio>
 #include <linux/futex.h>
+#include <memory>
+#include <span>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace dist;
 
@@ -21,18 +26,30 @@ static int64_t nowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-static void futexWait(std::atomic<uint32_t> &word, uint32_t value) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-
-static void futexWakeAll(std::atomic<uint32_t> &word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
 static void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
+}
+
+/// As the C library has it for words that no other process sees.
+static int futexOf(int operation, Sharing sharing) {
+  return sharing == Sharing::Threads ? operation | FUTEX_PRIVATE_FLAG
+                                     : operation;
+}
+
+void Word::sleep(uint32_t seen) {
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  // The poison bit makes the value differ from `seen`, too.
+  while (value.load(std::memory_order_seq_cst) == seen)
+    syscall(SYS_futex, &value, futexOf(FUTEX_WAIT, sharing), seen, nullptr,
+            nullptr, 0);
+  sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Word::wakeAll() {
+  syscall(SYS_futex, &value, futexOf(FUTEX_WAKE, sharing), INT_MAX, nullptr,
+          nullptr, 0);
 }
 
 void Word::advance() {
@@ -40,27 +57,73 @@ void Word::advance() {
   // Either the sleeper has counted itself before this load, or the kernel sees
   // the new value and does not let it sleep.
   if (sleepers.load(std::memory_order_seq_cst) != 0)
-    futexWakeAll(value);
+    wakeAll();
+}
+
+//===----------------------------------------------------------------------===//
+// What all threads know
+//===----------------------------------------------------------------------===//
+
+/// Whoever dies with the lock leaves it to the next: the run fails for that
+/// death, and what is half written is at worst a line of a message.
+struct Waiting::Lock {
+  explicit Lock(pthread_mutex_t &mutex) : mutex(mutex) {
+    if (pthread_mutex_lock(&mutex) == EOWNERDEAD)
+      pthread_mutex_consistent(&mutex);
+  }
+  ~Lock() { pthread_mutex_unlock(&mutex); }
+  pthread_mutex_t &mutex;
+};
+
+static thread_local int64_t ownSlot = 0;
+
+void Waiting::takeSlot(int64_t slot) { ownSlot = slot; }
+
+Waiting::Waiting(int64_t slots, Sharing sharing,
+                 std::pmr::memory_resource *memory)
+    : sharing(sharing), memory(memory), numSlots(slots),
+      slots(static_cast<Slot *>(
+          memory->allocate(slots * sizeof(Slot), alignof(Slot)))),
+      text(static_cast<char *>(memory->allocate(kMostText, 1))) {
+  std::uninitialized_value_construct_n(this->slots, slots);
+  text[0] = '\0';
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  if (sharing == Sharing::Processes) {
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  }
+  pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+Waiting::~Waiting() {
+  pthread_mutex_destroy(&mutex);
+  memory->deallocate(slots, numSlots * sizeof(Slot), alignof(Slot));
+  memory->deallocate(text, kMostText, 1);
 }
 
 void Waiting::setCores(size_t number) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   cores = number;
   updateSpinningLocked();
 }
 
 void Waiting::enter() {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   ++living;
   updateSpinningLocked();
 }
 
 void Waiting::leave(const std::string &reason) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   --living;
   updateSpinningLocked();
-  if (!reason.empty())
-    departed.push_back(reason);
+  if (!reason.empty()) {
+    Slot &slot = slots[ownSlot];
+    slot.state = State::Left;
+    std::snprintf(slot.line, sizeof slot.line, "%s", reason.c_str());
+  }
   checkDeadlockLocked();
 }
 
@@ -81,22 +144,24 @@ bool Waiting::wait(Word &word, uint32_t seen,
   if (word.load() != seen)
     return !failed();
 
+  Slot &slot = slots[ownSlot];
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     if (failed())
       return false;
-    sleepers.push_back({&word, seen, &what});
+    slot.state = State::Asleep;
+    slot.word = &word;
+    slot.seen = seen;
+    slot.what = &what;
+    if (sharing == Sharing::Processes)
+      std::snprintf(slot.line, sizeof slot.line, "%s", what().c_str());
+    ++asleep;
     checkDeadlockLocked();
   }
-  word.sleepers.fetch_add(1, std::memory_order_seq_cst);
-  // The poison bit makes the value differ from `seen`, too.
-  while (word.value.load(std::memory_order_seq_cst) == seen)
-    futexWait(word.value, seen);
-  word.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-  std::lock_guard<std::mutex> lock(mutex);
-  sleepers.erase(std::find_if(
-      sleepers.begin(), sleepers.end(),
-      [&](const Sleeper &sleeper) { return sleeper.what == &what; }));
+  word.sleep(seen);
+  Lock lock(mutex);
+  slot.state = State::Awake;
+  --asleep;
   return !failed();
 }
 
@@ -119,23 +184,23 @@ void Waiting::waitUntil(int64_t nanos) const {
 }
 
 void Waiting::idle(Word &word, uint32_t seen) {
-  word.sleepers.fetch_add(1, std::memory_order_seq_cst);
   // Never registered, so never poisoned: the value is the counter.
-  while (word.value.load(std::memory_order_seq_cst) == seen)
-    futexWait(word.value, seen);
-  word.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  word.sleep(seen);
 }
 
 void Waiting::checkDeadlockLocked() {
-  if (failed() || sleepers.empty() || sleepers.size() < living)
+  if (failed() || asleep == 0 || asleep < living)
     return;
-  for (const Sleeper &sleeper : sleepers)
-    if (sleeper.word->load() != sleeper.seen)
+  for (const Slot &slot : std::span(slots, numSlots))
+    if (slot.state == State::Asleep && slot.word->load() != slot.seen)
       return;
   std::string message = "deadlock: every rank waits for another";
-  std::vector<std::string> lines = departed;
-  for (const Sleeper &sleeper : sleepers)
-    lines.push_back((*sleeper.what)());
+  std::vector<std::string> lines;
+  for (const Slot &slot : std::span(slots, numSlots))
+    if (slot.state == State::Asleep && sharing == Sharing::Threads)
+      lines.push_back((*slot.what)());
+    else if (slot.state != State::Awake)
+      lines.push_back(slot.line);
   std::sort(lines.begin(), lines.end());
   for (const std::string &line : lines)
     message += "\n  " + line;
@@ -145,21 +210,29 @@ void Waiting::checkDeadlockLocked() {
 void Waiting::failLocked(const std::string &message) {
   if (failed())
     return;
-  text = message;
+  std::snprintf(text, kMostText, "%s", message.c_str());
   hasFailed.store(true, std::memory_order_seq_cst);
-  for (const Sleeper &sleeper : sleepers) {
-    sleeper.word->value.fetch_or(1, std::memory_order_seq_cst);
-    futexWakeAll(sleeper.word->value);
-  }
+  for (const Slot &slot : std::span(slots, numSlots))
+    if (slot.state == State::Asleep) {
+      slot.word->value.fetch_or(1, std::memory_order_seq_cst);
+      slot.word->wakeAll();
+    }
 }
 
 bool Waiting::fail(const std::string &message) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   failLocked(message);
   return false;
 }
 
 std::string Waiting::message() const {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   return text;
+}
+
+std::string Waiting::describe(int64_t slot) const {
+  Lock lock(mutex);
+  const Slot &one = slots[slot];
+  return one.state == State::Asleep ? std::string("; before that, ") + one.line
+                                    : std::string();
 }

@@ -6,6 +6,8 @@
 //   - the failure of one thread wakes all others at once;
 //   - when every living thread sleeps and no word has changed, none ever will:
 //     that is a deadlock, and it is reported instead of waited out.
+// The threads may be in several processes that share the memory of the words
+// and of the object. A process that dies keeps nobody waiting for a lock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +17,14 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory_resource>
+#include <pthread.h>
 #include <string>
-#include <vector>
 
 namespace dist {
+
+/// Who uses some memory: threads of one process, or several processes.
+enum class Sharing { Threads, Processes };
 
 /// A counter that threads wait on. Its lowest bit is set when the run fails
 /// under a sleeper.
@@ -27,18 +32,35 @@ class Word {
 public:
   static constexpr uint32_t step = 2;
 
+  explicit Word(Sharing sharing = Sharing::Threads) : sharing(sharing) {}
+
   uint32_t load() const { return value.load(std::memory_order_seq_cst) & ~1u; }
   /// Advances the counter and wakes all who wait.
   void advance();
 
 private:
   friend class Waiting;
+  void sleep(uint32_t seen);
+  void wakeAll();
+
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};
+  const Sharing sharing;
 };
 
 class Waiting {
 public:
+  /// For as many threads as there are slots; each has called takeSlot. Its
+  /// memory comes from `memory`.
+  Waiting(int64_t slots, Sharing sharing = Sharing::Threads,
+          std::pmr::memory_resource *memory =
+              std::pmr::get_default_resource());
+  ~Waiting();
+  Waiting(const Waiting &) = delete;
+
+  /// The slot of the calling thread. No two threads of a run have the same.
+  static void takeSlot(int64_t slot);
+
   /// Threads may spin while there is a core for each that has something to do.
   void setCores(size_t number);
 
@@ -60,30 +82,46 @@ public:
   /// failure does not wake it.
   static void idle(Word &word, uint32_t seen);
 
-  /// Ends the run; the first message stays. Returns false.
+  /// Ends the run; the first message stays, up to kMostText bytes of it.
+  /// Returns false.
   bool fail(const std::string &message);
   bool failed() const { return hasFailed.load(std::memory_order_seq_cst); }
   std::string message() const;
 
+  /// ", while it waits in …" if the thread of this slot sleeps; of threads of
+  /// other processes.
+  std::string describe(int64_t slot) const;
+
 private:
-  struct Sleeper {
-    Word *word;
-    uint32_t seen;
-    const std::function<std::string()> *what;
+  static constexpr size_t kMostText = 1 << 16, kMostLine = 256;
+
+  enum class State : uint32_t { Awake, Asleep, Left };
+  struct Slot {
+    State state = State::Awake;
+    uint32_t seen = 0;
+    Word *word = nullptr;
+    /// What it is doing; of threads of one process, the function says it when
+    /// it is asked.
+    const std::function<std::string()> *what = nullptr;
+    char line[kMostLine] = "";
   };
+  struct Lock;
+
   void failLocked(const std::string &message);
   void checkDeadlockLocked();
   void updateSpinningLocked() {
     spins.store(living <= cores, std::memory_order_relaxed);
   }
 
-  mutable std::mutex mutex;
-  std::vector<Sleeper> sleepers;
-  std::vector<std::string> departed;
-  size_t living = 0, cores = 0;
+  const Sharing sharing;
+  std::pmr::memory_resource *const memory;
+  const int64_t numSlots;
+  mutable pthread_mutex_t mutex;
+  Slot *slots;
+  char *text;
+  size_t living = 0, cores = 0, asleep = 0;
   std::atomic<bool> hasFailed{false};
   std::atomic<bool> spins{false};
-  std::string text;
 };
 
 } // namespace dist

@@ -169,17 +169,17 @@ TEST(Rows, NarrowFloatsRoundOncePerSide) {
 /// A row is named once, however many indices name it; it is sent once.
 TEST(Rows, PlansNameRowsOnce) {
   Topology topology = makeTopology(makeMesh({3}), {{{0, 1, 3, 1}}});
-  std::vector<int64_t> indices = {5, 2, 5, 0, 4, 5};
+  RowPlan::List<int64_t> indices = {5, 2, 5, 0, 4, 5};
   RowPlan plan(0, topology.comms[0], 6, indices.size(), indices.data());
   EXPECT_EQ(plan.wrong, -1);
   EXPECT_EQ(plan.namedOf(0), 1);
   EXPECT_EQ(plan.namedOf(1), 1);
   EXPECT_EQ(plan.namedOf(2), 2);
-  EXPECT_EQ(plan.named, (std::vector<int64_t>{0, 0, 0, 1}));
-  EXPECT_EQ(plan.starts, (std::vector<int64_t>{0, 1, 2, 3, 6}));
-  EXPECT_EQ(plan.users, (std::vector<int64_t>{3, 1, 4, 0, 2, 5}));
-  EXPECT_EQ(plan.owners, (std::vector<int32_t>{2, 1, 2, 0, 2, 2}));
-  EXPECT_EQ(plan.rows, (std::vector<int64_t>{1, 0, 1, 0, 0, 1}));
+  EXPECT_EQ(plan.named, (RowPlan::List<int64_t>{0, 0, 0, 1}));
+  EXPECT_EQ(plan.starts, (RowPlan::List<int64_t>{0, 1, 2, 3, 6}));
+  EXPECT_EQ(plan.users, (RowPlan::List<int64_t>{3, 1, 4, 0, 2, 5}));
+  EXPECT_EQ(plan.owners, (RowPlan::List<int32_t>{2, 1, 2, 0, 2, 2}));
+  EXPECT_EQ(plan.rows, (RowPlan::List<int64_t>{1, 0, 1, 0, 0, 1}));
 }
 
 TEST(Rows, RefusesWhatDoesNotExist) {

@@ -73,6 +73,17 @@ public:
   virtual bool next(const Holdings &held, Inputs &inputs) = 0;
 };
 
+/// What leads the ranks of a run from step to step; each process has its own.
+class StepSource {
+public:
+  virtual ~StepSource() = default;
+  /// Called by rank 0 before each step, while all others wait.
+  virtual void next() = 0;
+  /// Called by each rank after that: the inputs that change, or null if no step
+  /// follows.
+  virtual const Inputs *inputs() = 0;
+};
+
 /// The results of one rank.
 struct RankResult {
   /// Its parts of the results, in the order of manifest.results.
@@ -99,10 +110,9 @@ public:
   int32_t run(dist_rank &rank, int64_t repeat, bool trace);
 
   /// Runs dist_main step by step, each on the results of the one before
-  /// (StepControl). `next` is called on one rank before each step, while all
-  /// others wait. It sets the inputs that change, and whether there is a step.
-  int32_t runSteps(dist_rank &rank, const std::function<void()> &next,
-                   const bool &goesOn, const Inputs &inputs);
+  /// (StepControl). `ready` is called once its memory is there.
+  int32_t runSteps(dist_rank &rank, StepSource &steps,
+                   const std::function<void()> &ready = [] {});
 
   /// The memory of argument `index`, while no step runs.
   const void *argumentAt(size_t index) const { return places[index].get(); }

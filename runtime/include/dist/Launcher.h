@@ -1,8 +1,8 @@
 //===- Launcher.h - Runs a compiled program on all its ranks ----*- C++ -*-===//
 //
 // Starts as many ranks as the program's mesh has, each with an Executor, and
-// assembles the whole results. The backend decides how a rank is started: today
-// as a thread of this process. Used by dist-exec and dist-run.
+// assembles the whole results. The backend decides how a rank is started: as a
+// thread of this process, or as a process. Used by dist-exec and dist-run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,12 @@
 namespace dist {
 
 struct RunOptions {
-  /// The backend that runs the ranks: "threads".
+  /// The backend that runs the ranks: "threads" or "processes".
   std::string backend = "threads";
+  /// How long a rank's process may be stopped before the run fails.
+  double timeoutSeconds = 60;
+  /// As many as the mesh must have devices; 0: any number.
+  int64_t processes = 0;
   /// "" for the manifest's own.
   std::string weights;
   /// Number of runs of dist_main, on the same arguments.
@@ -40,6 +44,9 @@ struct RunOptions {
   /// Winograd's algorithm is not used then: its rounding errors depend on
   /// neighbours.
   bool directConvolutions = false;
+
+  /// As -n says. Throws Error.
+  void setProcesses(int64_t number);
 };
 
 struct RunResult {

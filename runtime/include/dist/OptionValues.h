@@ -47,7 +47,12 @@ inline constexpr char rangeHelp[] =
 /// What --help says of other options of both.
 inline constexpr char randomHelp[] =
     "Random values for inputs that --input does not give";
-inline constexpr char backendHelp[] = "What runs the ranks: threads";
+inline constexpr char backendHelp[] =
+    "What runs the ranks: threads of this process, or processes of this host";
+inline constexpr char processesHelp[] =
+    "As --backend processes: as many processes as the mesh has devices";
+inline constexpr char timeoutHelp[] =
+    "Seconds that a rank's process may be stopped before the run fails";
 inline constexpr char repeatHelp[] = "How often to run, on the same inputs";
 inline constexpr char jsonHelp[] = "Last line is one JSON object";
 

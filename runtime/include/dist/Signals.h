@@ -26,6 +26,11 @@ void handleSignals(const char *tool);
 /// The name of this thread in messages: "rank 3 (tp=3)".
 void describeThread(const std::string &text);
 
+/// In a process that was made by fork, for a rank: temporary files are those of
+/// the process that made it, and signals that a terminal sends to both are that
+/// one's business.
+void becomeRankProcess();
+
 /// Runs `step` while no signal ends the program: all of it is done, or nothing.
 /// It must be short and must not wait for other threads.
 void withoutSignals(const std::function<void()> &step);

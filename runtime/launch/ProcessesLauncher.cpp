@@ -1,0 +1,255 @@
+//===- ProcessesLauncher.cpp - Ranks as processes of this host ------------===//
+
+#include "runtime/launch/ProcessesLauncher.h"
+#include "runtime/launch/RanksMemory.h"
+#include "runtime/processes/ProcessesRun.h"
+
+#include <cstring>
+
+using namespace dist;
+
+namespace {
+
+/// What a rank says to the first process.
+enum Kind : uint32_t { Next, Repetitions };
+
+/// Where the ranks' operands are, in memory that all processes have.
+class Places {
+public:
+  Places(const Manifest &manifest, std::pmr::memory_resource &memory)
+      : numArguments(manifest.arguments.size()),
+        numResults(manifest.results.size()),
+        places(static_cast<const void **>(memory.allocate(
+            bytesOf(manifest), alignof(const void *)))) {}
+
+  static int64_t bytesOf(const Manifest &manifest) {
+    return manifest.mesh.size() *
+           (manifest.arguments.size() + manifest.results.size() + 1) *
+           sizeof(const void *);
+  }
+
+  const void *&argument(int64_t rank, size_t index) const {
+    return places[rank * (numArguments + numResults) + index];
+  }
+  const void *&result(int64_t rank, size_t index) const {
+    return argument(rank, numArguments + index);
+  }
+  /// In a rank's process.
+  void note(int64_t rank, const Executor &executor) const {
+    for (size_t i = 0; i < numArguments; ++i)
+      argument(rank, i) = executor.argumentAt(i);
+    for (size_t i = 0; i < numResults; ++i)
+      result(rank, i) = executor.resultAt(i);
+  }
+
+private:
+  size_t numArguments, numResults;
+  const void **places;
+};
+
+/// The inputs of a step, in memory that all processes have.
+class SharedInputs {
+public:
+  SharedInputs(const Manifest &manifest, std::pmr::memory_resource &memory)
+      : manifest(manifest),
+        header(std::pmr::polymorphic_allocator<>(&memory).new_object<Header>()) {
+    for (const TensorDesc &desc : manifest.arguments) {
+      Slot slot;
+      if (desc.kind == TensorDesc::Input) {
+        slot.data = memory.allocate(mostBytes(desc), 64);
+        slot.dtype =
+            std::pmr::polymorphic_allocator<>(&memory).new_object<int32_t>(-1);
+      }
+      slots.push_back(slot);
+    }
+  }
+
+  static int64_t bytesOf(const Manifest &manifest) {
+    int64_t sum = 0;
+    for (const TensorDesc &desc : manifest.arguments)
+      if (desc.kind == TensorDesc::Input)
+        sum += mostBytes(desc) + 256;
+    return sum;
+  }
+
+  /// In the first process; none: no step follows.
+  void set(const Inputs *inputs) {
+    header->goesOn = inputs != nullptr;
+    for (size_t i = 0; inputs && i < slots.size(); ++i) {
+      if (!slots[i].data)
+        continue;
+      auto given = inputs->find(manifest.arguments[i].name);
+      *slots[i].dtype = -1;
+      if (given == inputs->end())
+        continue;
+      std::memcpy(slots[i].data, given->second.data, given->second.bytes());
+      *slots[i].dtype = given->second.dtype;
+    }
+  }
+  /// In a rank's process.
+  const Inputs *get() {
+    values.clear();
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (slots[i].data && *slots[i].dtype >= 0)
+        values[manifest.arguments[i].name] = {
+            static_cast<dist_dtype>(*slots[i].dtype),
+            manifest.arguments[i].sourceShape(), slots[i].data, nullptr};
+    return header->goesOn ? &values : nullptr;
+  }
+
+private:
+  struct Header {
+    bool goesOn = true;
+  };
+  struct Slot {
+    void *data = nullptr;
+    int32_t *dtype = nullptr;
+  };
+  /// Of any type that converts.
+  static int64_t mostBytes(const TensorDesc &desc) {
+    int64_t count = 1;
+    for (int64_t size : desc.sourceShape())
+      if (__builtin_mul_overflow(count, size, &count))
+        throw Error("input '" + desc.name + "' is too large");
+    if (__builtin_mul_overflow(count, 8, &count))
+      throw Error("input '" + desc.name + "' is too large");
+    return count + 64;
+  }
+
+  const Manifest &manifest;
+  Header *header;
+  std::vector<Slot> slots;
+  Inputs values;
+};
+
+/// In the first process: what the ranks hold.
+struct SharedHoldings final : RanksMemory {
+  SharedHoldings(const Manifest &manifest, const Places &places)
+      : RanksMemory(manifest), places(places) {}
+  const void *argumentAt(int64_t rank, size_t index) const override {
+    return places.argument(rank, index);
+  }
+  const void *resultAt(int64_t rank, size_t index) const override {
+    return places.result(rank, index);
+  }
+  const Places &places;
+};
+
+/// In a rank's process.
+struct AskedSteps final : StepSource {
+  AskedSteps(ProcessesRun &run, SharedInputs &values)
+      : run(run), values(values) {}
+  void next() override { run.ask({Next, ""}); }
+  const Inputs *inputs() override { return values.get(); }
+
+  ProcessesRun &run;
+  SharedInputs &values;
+};
+
+struct ProcessesLauncher final : BackendLauncher {
+  const char *name() const override { return "processes"; }
+  const char *target() const override { return "cpu"; }
+  RanksResult run(const Program &program, const Arguments &arguments,
+                  const RunOptions &options) const override;
+};
+
+} // namespace
+
+/// Addresses that a rank's operands may take; what it does not write to takes
+/// no memory.
+static int64_t rankBytes(const Manifest &manifest) {
+  // Alignment, and plans of rows, which are some times as large as their
+  // indices.
+  constexpr double kTimes = 12, kBesides = 1 << 28, kMost = 1LL << 44;
+  double bytes = manifest.arenaBytes;
+  for (const auto *list : {&manifest.arguments, &manifest.results})
+    for (const TensorDesc &desc : *list)
+      bytes += desc.rankBytes() + (2 << 20);
+  return std::min(kTimes * bytes + kBesides, kMost);
+}
+
+RanksResult ProcessesLauncher::run(const Program &program,
+                                   const Arguments &arguments,
+                                   const RunOptions &options) const {
+  const Manifest &manifest = program.manifest;
+  int64_t ranks = manifest.mesh.size();
+  constexpr int64_t maxRanks = 1024;
+  if (ranks > maxRanks)
+    throw Error("the mesh has " + std::to_string(ranks) +
+                " ranks; --backend processes runs at most " +
+                std::to_string(maxRanks) + " on one host");
+  ProcessesRun run(
+      topologyOf(manifest),
+      {options.link, options.streams, options.directConvolutions},
+      rankBytes(manifest),
+      Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest),
+      std::chrono::milliseconds(int64_t(options.timeoutSeconds * 1000)));
+  Places places(manifest, run.shared());
+  std::optional<SharedInputs> values;
+  if (options.stepControl)
+    values.emplace(manifest, run.shared());
+  SharedHoldings holdings(manifest, places);
+  RanksResult result;
+  result.ranks.resize(ranks);
+  Inputs inputs;
+  bool isFirst = true;
+  run.answer = [&](int64_t rank, Message message) -> std::optional<Message> {
+    if (message.kind == Next) {
+      // Each rank has copied what it takes of the files, and none reads on.
+      if (isFirst)
+        arguments.checkUnchanged();
+      isFirst = false;
+      values->set(options.stepControl->next(holdings, inputs) ? &inputs
+                                                              : nullptr);
+      return Message{Next, ""};
+    }
+    MessageReader reader(message.text);
+    auto &list = result.ranks[rank].repetitions;
+    list.resize(reader.count(2 * sizeof(int64_t)));
+    for (RankResult::Interval &one : list) {
+      one.start = reader.number<int64_t>();
+      one.end = reader.number<int64_t>();
+    }
+    return std::nullopt;
+  };
+  bool ok = run.run([&](dist_rank &rank) -> int32_t {
+    // Not destroyed: the process ends, and others read its memory until then.
+    auto &executor = *new Executor(program, arguments, options.padding);
+    if (options.stepControl) {
+      AskedSteps steps(run, *values);
+      return executor.runSteps(rank, steps,
+                               [&] { places.note(rank.index, executor); });
+    }
+    if (int32_t failed = executor.run(rank, options.repeat, options.trace))
+      return failed;
+    places.note(rank.index, executor);
+    MessageWriter writer;
+    std::vector<RankResult::Interval> all = executor.takeResult().repetitions;
+    writer.number<uint64_t>(all.size());
+    for (const RankResult::Interval &one : all) {
+      writer.number(one.start);
+      writer.number(one.end);
+    }
+    run.tell({Repetitions, writer.take()});
+    return 0;
+  });
+  if (!ok)
+    throw Error(run.message());
+  if (!options.stepControl)
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (size_t i = 0; i < manifest.results.size(); ++i) {
+        const TensorDesc &desc = manifest.results[i];
+        void *data = const_cast<void *>(places.result(rank, i));
+        // The aliased owner keeps the rank's memory mapped.
+        result.ranks[rank].parts.push_back(
+            {desc.dtype, desc.localShape, data,
+             std::shared_ptr<void>(run.keep(rank), data)});
+      }
+  result.trace = run.takeTrace();
+  return result;
+}
+
+const BackendLauncher &dist::processesLauncher() {
+  static const ProcessesLauncher launcher;
+  return launcher;
+}

@@ -1,0 +1,107 @@
+//===- Messages.cpp - What processes of a run say to each other -----------===//
+
+#include "runtime/processes/Messages.h"
+#include "dist/Tensor.h"
+
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace dist;
+
+namespace {
+struct Header {
+  uint32_t kind;
+  uint32_t unused = 0;
+  uint64_t length;
+};
+} // namespace
+
+std::string_view MessageReader::take(uint64_t count) {
+  if (count > bytes.size())
+    throw Error("a message of another process of the run is cut short");
+  std::string_view taken = bytes.substr(0, count);
+  bytes.remove_prefix(count);
+  return taken;
+}
+
+uint64_t MessageReader::count(uint64_t least) {
+  auto count = number<uint64_t>();
+  if (count > bytes.size() / least)
+    throw Error("a message of another process of the run is cut short");
+  return count;
+}
+
+MessageSocket &MessageSocket::operator=(MessageSocket &&other) {
+  close();
+  descriptor = std::exchange(other.descriptor, -1);
+  read = std::move(other.read);
+  return *this;
+}
+
+void MessageSocket::close() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  descriptor = -1;
+}
+
+bool MessageSocket::send(const Message &message) {
+  Header header{message.kind, 0, message.text.size()};
+  std::string bytes(reinterpret_cast<const char *>(&header), sizeof header);
+  bytes += message.text;
+  for (size_t sent = 0; sent < bytes.size();) {
+    ssize_t count = ::send(descriptor, bytes.data() + sent, bytes.size() - sent,
+                           MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return false;
+    sent += count;
+  }
+  return true;
+}
+
+bool MessageSocket::fill() {
+  char buffer[1 << 16];
+  ssize_t count;
+  do
+    count = recv(descriptor, buffer, sizeof buffer, MSG_DONTWAIT);
+  while (count < 0 && errno == EINTR);
+  if (count < 0)
+    return errno == EAGAIN || errno == EWOULDBLOCK;
+  read.append(buffer, count);
+  Header header;
+  if (read.size() >= sizeof header) {
+    std::memcpy(&header, read.data(), sizeof header);
+    if (header.length > kMostMessage)
+      return false;
+  }
+  return count > 0;
+}
+
+std::optional<Message> MessageSocket::next() {
+  Header header;
+  if (read.size() < sizeof header)
+    return std::nullopt;
+  std::memcpy(&header, read.data(), sizeof header);
+  if (header.length > read.size() - sizeof header)
+    return std::nullopt;
+  Message message{header.kind, read.substr(sizeof header, header.length)};
+  read.erase(0, sizeof header + header.length);
+  return message;
+}
+
+std::optional<Message> MessageSocket::receive() {
+  for (;;) {
+    if (std::optional<Message> message = next())
+      return message;
+    pollfd ready{descriptor, POLLIN, 0};
+    if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+      return std::nullopt;
+    if (ready.revents && !fill())
+      return next();
+  }
+}

@@ -1,0 +1,76 @@
+//===- SharedMemory.cpp - Memory that several processes have --------------===//
+
+#include "runtime/processes/SharedMemory.h"
+#include "dist/Tensor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace dist;
+
+static constexpr int64_t kLine = 64, kHugePage = 2 << 20;
+
+SharedRange::SharedRange(int64_t bytes) : size(std::max<int64_t>(bytes, 1)) {
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw Error("no " + std::to_string(size) +
+                " bytes of memory that processes share: " +
+                std::strerror(errno));
+  start = static_cast<char *>(memory);
+  // Where the kernel has huge pages for shared memory.
+  madvise(start, size, MADV_HUGEPAGE);
+}
+
+SharedRange::~SharedRange() { munmap(start, size); }
+
+void *SharedHeap::do_allocate(size_t bytes, size_t alignment) {
+  int64_t size = std::max<int64_t>((bytes + kLine - 1) / kLine * kLine, kLine);
+  auto align = static_cast<int64_t>(std::max<size_t>(alignment, kLine));
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto [at, length] : free) {
+    int64_t first = (at + align - 1) / align * align, end = first + size;
+    if (end > at + length)
+      continue;
+    free.erase(at);
+    if (first > at)
+      free[at] = first - at;
+    if (end < at + length)
+      free[end] = at + length - end;
+    fresh = std::max(fresh, end);
+    return range->data() + first;
+  }
+  throw Error("out of the memory that processes share: " +
+              std::to_string(bytes) + " bytes");
+}
+
+void SharedHeap::do_deallocate(void *data, size_t bytes, size_t) {
+  int64_t size = std::max<int64_t>((bytes + kLine - 1) / kLine * kLine, kLine);
+  std::lock_guard<std::mutex> lock(mutex);
+  auto here = free.emplace(static_cast<char *>(data) - range->data(), size).first;
+  auto next = std::next(here);
+  if (next != free.end() && here->first + here->second == next->first) {
+    here->second += next->second;
+    free.erase(next);
+  }
+  if (here == free.begin())
+    return;
+  auto before = std::prev(here);
+  if (before->first + before->second == here->first) {
+    before->second += here->second;
+    free.erase(here);
+  }
+}
+
+std::shared_ptr<void> SharedHeap::allocateZeroed(int64_t bytes) {
+  int64_t known = fresh;
+  void *data = allocate(bytes, bytes >= kHugePage ? kHugePage : kLine);
+  int64_t used = known - (static_cast<char *>(data) - range->data());
+  if (used > 0)
+    std::memset(data, 0, std::min(used, bytes));
+  return {data, [this, bytes](void *data) {
+            deallocate(data, bytes, bytes >= kHugePage ? kHugePage : kLine);
+          }};
+}
