@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+"""Ranks that are processes, beside ranks that are threads.
+
+processes.py [REGEX]: only cases whose name matches.
+
+- `bits_MODEL`: forward and gradients of a model give the same bits on both;
+- `train`: a run of training has the same losses and checkpoints, bit for bit; one that stops goes on on the other;
+- `ends_SIGNAL`: a rank's process that is killed or stopped at any moment ends the run within 2 seconds (after --timeout,
+  if it is stopped), with one message that names the rank, and nothing is left;
+- `leaves_nothing`: nor is it if the first process is told to end, or killed;
+- `program_fails`, `data_fails`: what a rank finds wrong is said once, as by threads.
+
+Programs come from tools/ and models from examples/, below the current folder.
+"""
+
+import glob
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import xunit  # noqa: E402
+from bits import MODELS, read  # noqa: E402
+from overlap import run  # noqa: E402
+
+EXEC = os.path.abspath("tools/dist-exec")
+# Moments at which a process is killed.
+MOMENTS = int(os.environ.get("DIST_MOMENTS", "6"))
+
+
+def examples(model):
+    return os.path.join(os.path.abspath("examples"), model)
+
+
+def import_model(model, work):
+    module = os.path.join(work, "model.mlir")
+    (onnx,) = glob.glob(os.path.join(examples(model), f"{model}.dynamo.onnx"))
+    run("dist-import", onnx, "-o", module)
+    return module
+
+
+def ranks_of(bundle):
+    with open(os.path.join(bundle, "manifest.json"), encoding="utf-8") as file:
+        sizes = re.findall(r'"size": ?(\d+)', re.search(r'"mesh":.*?\]', file.read(), re.S)[0])
+    ranks = 1
+    for size in sizes:
+        ranks *= int(size)
+    return ranks
+
+
+def check_bits(model, schedule, work):
+    module, placed, bundle = (os.path.join(work, name) for name in ("model.mlir", "gradients.mlir", "gradients.dist"))
+    import_model(model, work)
+    outputs = re.findall(r'tensor<[\dx]*xf32> \{dist\.output = "([^"]*)"', open(module, encoding="utf-8").read())
+    run(
+        "dist-opt", module, f"--dist-apply-schedule=file={os.path.join(examples(model), schedule + '.mlir')}",
+        f"--dist-differentiate=of={outputs[0]} cotangent=cotangent", "-o", placed,
+    )  # fmt: skip
+    run("dist-compile", placed, "-o", bundle, xunit.OPT_LEVEL)
+    inputs = []
+    for path in sorted(glob.glob(os.path.join(examples(model), "inputs0", "*.npy"))):
+        inputs += ["--input", f"{os.path.basename(path).removesuffix('.npy')}={path}"]
+    results = []
+    for options in [], ["-n", ranks_of(bundle)], ["--backend", "processes", "--streams", "late"]:
+        folder = os.path.join(work, f"run{len(results)}")
+        run("dist-exec", bundle, *inputs, "--random=1", "--output", folder, *options)
+        results.append(read(folder))
+    assert results[0] == results[1] == results[2], "threads and processes differ"
+
+
+class Training:
+    def __init__(self, work):
+        self.work = work
+        self.module = import_model("gpt2", work)
+        self.text = os.path.join(work, "text.npy")
+        source = random.Random(3)
+        data = bytes(source.randrange(97, 123) for _ in range(4000))
+        header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({len(data)},), }}".ljust(117) + "\n"
+        with open(self.text, "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + data)
+
+    def train(self, name, steps, *options):
+        folder = os.path.join(self.work, name)
+        run(
+            "dist-run", "--train", self.module, "--schedule", os.path.join(examples("gpt2"), "fsdp.mlir"), f"--steps={steps}",
+            f"--data={self.text}", "--input=attention_mask=1", "--optimizer=adamw,lr=1e-3", f"--save={folder}",
+            f"--curve={folder}.csv", xunit.OPT_LEVEL, *options,
+        )  # fmt: skip
+        files = {}
+        for path in glob.glob(os.path.join(folder, f"step-{steps}", "*.safetensors")):
+            with open(path, "rb") as file:
+                files[os.path.basename(path)] = file.read()
+        assert files, os.listdir(folder)
+        with open(folder + ".csv", encoding="utf-8") as file:
+            return [line.split(",")[:2] for line in file], files
+
+    def check(self):
+        threads, processes = self.train("threads", 6), self.train("processes", 6, "--backend=processes")
+        assert threads == processes, f"{threads[0]} by threads, {processes[0]} by processes"
+        # A part of each, in turn.
+        self.train("mixed", 3, "--backend=processes")
+        _, files = self.train("mixed", 6, f"--resume={os.path.join(self.work, 'mixed', 'step-3')}")
+        assert files == threads[1], "what processes wrote and threads go on from is another run"
+
+
+def write_indices(work, values):
+    path = os.path.join(work, "i.npy")
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({len(values)}, 1), }}".ljust(117) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + struct.pack(f"<{len(values)}q", *values))
+    return path
+
+
+class Failures:
+    """A program of two ranks that runs for long."""
+
+    def __init__(self, work):
+        self.work = work
+        module, self.bundle = os.path.join(work, "loop.mlir"), os.path.join(work, "loop.dist")
+        with open(module, "w", encoding="utf-8") as file:
+            file.write(LOOP)
+        run("dist-compile", module, "-o", self.bundle)
+
+    def start(self, *options):
+        # A session of its own, by which its processes are found.
+        return subprocess.Popen(
+            [EXEC, self.bundle, "-n", "2", "--random=1", "--repeat=1000000000", *options], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    @staticmethod
+    def members(session):
+        """The processes of a session that are no zombies."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*/stat"):
+            try:
+                with open(path, encoding="utf-8") as file:
+                    name, rest = file.read().rsplit(")", 1)
+            except OSError:
+                continue
+            state, _, _, own = rest.split()[:4]
+            if int(own) == session and state != "Z":
+                found.append(int(name.split()[0]))
+        return sorted(found)
+
+    def wait_for_ranks(self, process):
+        end = time.monotonic() + 20
+        while len(self.members(process.pid)) < 3:
+            assert time.monotonic() < end and process.poll() is None, process.communicate()
+            time.sleep(0.005)
+        return [member for member in self.members(process.pid) if member != process.pid]
+
+    def assert_gone(self, process):
+        end = time.monotonic() + 2
+        while self.members(process.pid):
+            assert time.monotonic() < end, "processes are left"
+            time.sleep(0.005)
+
+    def end(self, number, *options, least=0.0):
+        source = random.Random(number)
+        for moment in range(MOMENTS):
+            process = self.start(*options)
+            ranks = self.wait_for_ranks(process)
+            time.sleep(source.random() * 0.2)
+            rank = source.randrange(2)
+            begin = time.monotonic()
+            os.kill(ranks[rank], number)
+            out, errors = process.communicate(timeout=30)
+            took = time.monotonic() - begin
+            assert process.returncode == 1, (process.returncode, errors)
+            assert least <= took < least + 2, f"took {took} seconds"
+            (line,) = errors.splitlines()
+            assert f"error: rank {rank} (x={rank}): its process {ranks[rank]} on " in line, line
+            self.assert_gone(process)
+
+    def check_leaves_nothing(self):
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGKILL:
+            process = self.start()
+            self.wait_for_ranks(process)
+            os.kill(process.pid, number)
+            process.communicate(timeout=30)
+            assert process.returncode == (-number if number == signal.SIGKILL else 128 + number), process.returncode
+            self.assert_gone(process)
+
+    def fails(self, name, text, said, *options):
+        module = os.path.join(self.work, name + ".mlir")
+        with open(module, "w", encoding="utf-8") as file:
+            file.write(text)
+        messages = []
+        for backend in "threads", "processes":
+            done = subprocess.run(
+                [os.path.abspath("tools/dist-run"), module, f"--backend={backend}", *options], capture_output=True, text=True
+            )
+            assert done.returncode == 1, done
+            messages.append(done.stderr.replace("dist-run: generating code ...\n", ""))
+        assert messages[0] == messages[1], messages
+        assert said in messages[0] and messages[0].count("error:") == 1, messages[0]
+
+
+LOOP = """
+dist.mesh @m ["x" = 2]
+func.func @main(%a: tensor<64xf32> {dist.input = "a", dist.global_type = tensor<64xf32>, dist.sharding = #dist.sharding<@m, [{}]>})
+    -> (tensor<64xf32> {dist.output = "b", dist.global_type = tensor<64xf32>, dist.sharding = #dist.sharding<@m, [{}]>}) {
+  %b = dist.all_reduce %a sum over "x" : tensor<64xf32>
+  return %b : tensor<64xf32>
+}
+"""
+
+# On one rank of two the index is out of range.
+LOOKUP = """
+dist.mesh @m ["x" = 2]
+func.func @main(%t: tensor<8x4xf32> {dist.input = "t"}, %i: tensor<2x1xi64> {dist.input = "i", dist.sharding = #dist.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<2x4xf32> {dist.output = "b"}) {
+  %b = tensor.gather %t[%i] gather_dims([0]) : (tensor<8x4xf32>, tensor<2x1xi64>) -> tensor<2x4xf32>
+  return %b : tensor<2x4xf32>
+}
+"""
+
+
+def main():
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    with tempfile.TemporaryDirectory() as folder:
+        cases = {}
+
+        def add(name, check):
+            work = os.path.join(folder, name)
+            os.mkdir(work)
+            cases[name] = lambda: check(work)
+
+        for name in MODELS:
+            model, schedule = name.split("/")
+            add(f"bits_{model}_{schedule}", lambda work, model=model, schedule=schedule: check_bits(model, schedule, work))
+        add("train", lambda work: Training(work).check())
+        for number in signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV:
+            add(f"ends_{number.name}", lambda work, number=number: Failures(work).end(number))
+        add("ends_SIGSTOP", lambda work: Failures(work).end(signal.SIGSTOP, "--timeout=0.5", least=0.5))
+        add("leaves_nothing", lambda work: Failures(work).check_leaves_nothing())
+        add(
+            "data_fails",
+            lambda work: Failures(work).fails("lookup", LOOKUP, "an index of the gather", f"--input=i={write_indices(work, [3, 9])}", "--random=1"),
+        )
+        return xunit.run("e2e.processes", cases, pattern)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
