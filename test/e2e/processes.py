@@ -14,6 +14,7 @@ Programs come from tools/ and models from examples/, below the current folder.
 """
 
 import glob
+import json
 import os
 import random
 import re
@@ -27,11 +28,16 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
 from bits import MODELS, read  # noqa: E402
-from overlap import run  # noqa: E402
 
 EXEC = os.path.abspath("tools/dist-exec")
 # Moments at which a process is killed.
 MOMENTS = int(os.environ.get("DIST_MOMENTS", "6"))
+
+
+def run(tool, *arguments):
+    done = subprocess.run([os.path.abspath(os.path.join("tools", tool)), *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, f"{tool} {' '.join(arguments)}: status {done.returncode}\n{done.stderr[-2000:]}"
+    return done.stdout
 
 
 def examples(model):
@@ -43,15 +49,6 @@ def import_model(model, work):
     (onnx,) = glob.glob(os.path.join(examples(model), f"{model}.dynamo.onnx"))
     run("dist-import", onnx, "-o", module)
     return module
-
-
-def ranks_of(bundle):
-    with open(os.path.join(bundle, "manifest.json"), encoding="utf-8") as file:
-        sizes = re.findall(r'"size": ?(\d+)', re.search(r'"mesh":.*?\]', file.read(), re.S)[0])
-    ranks = 1
-    for size in sizes:
-        ranks *= int(size)
-    return ranks
 
 
 def check_bits(model, schedule, work):
@@ -67,10 +64,16 @@ def check_bits(model, schedule, work):
     for path in sorted(glob.glob(os.path.join(examples(model), "inputs0", "*.npy"))):
         inputs += ["--input", f"{os.path.basename(path).removesuffix('.npy')}={path}"]
     results = []
-    for options in [], ["-n", ranks_of(bundle)], ["--backend", "processes", "--streams", "late"]:
+
+    def execute(*options):
         folder = os.path.join(work, f"run{len(results)}")
-        run("dist-exec", bundle, *inputs, "--random=1", "--output", folder, *options)
+        said = run("dist-exec", bundle, *inputs, "--random=1", "--json", "--output", folder, *options)
         results.append(read(folder))
+        return json.loads(said.splitlines()[-1])["ranks"]
+
+    ranks = execute()
+    execute("-n", str(ranks))
+    execute("--backend=processes", "--streams=late")
     assert results[0] == results[1] == results[2], "threads and processes differ"
 
 
