@@ -1,8 +1,8 @@
 //===- compile_time_benchmark.cpp - Placement passes on long programs -----===//
 //
 // propagate + insert-reshards + partition on residual MLPs of up to a million
-// ops, the programs that peers are measured on: 8 ops for each layer, y = x +
-// (relu(x W1 + c1) W2 + c2), with one annotated weight. Also on chains of
+// ops, the programs that peers are measured on. A layer is 8 ops,
+// y = x + (relu(x W1 + c1) W2 + c2). One weight is annotated. Also on chains of
 // generics whose bodies are equal, or all different. Prints microseconds per op
 // and peak memory. benchmarks/results/compile-time.md explains the figures.
 //

@@ -1,12 +1,13 @@
 //===- contract_benchmark.cpp - GF/s of dist_contract on one core ---------===//
 //
-// Matrix products as the compiler calls them: with the constant weights of
-// exported models, and those of a training step of a GPT block (b 4, s 256, h
-// 512, 8 heads; 3-d activations, weights stored [k, n] or [n, k], heads in
-// either layout). Beside each stands what other libraries reach on a plain
-// product of the same sizes, b stored either way: oneDNN's dnnl_sgemm, and
-// libraries with cblas_sgemm that are named. All run in turns; the best turn
-// counts.
+// Matrix products as the compiler calls them. Some have the constant weights of
+// exported models. Others are those of a training step of a GPT block: batch 4,
+// sequence 256, hidden 512, 8 heads. Their activations have three dimensions,
+// weights are stored [k, n] or [n, k], heads in either layout.
+//
+// Beside each stands what other libraries reach on a plain product of the same
+// sizes, b stored either way: oneDNN's dnnl_sgemm, and libraries with
+// cblas_sgemm that are named. All run in turns; the best turn counts.
 //
 //   taskset -c 1 bazel-bin/benchmarks/contract_benchmark
 //       [--only TEXT] [--turns N] [NAME=libopenblas.so.0 ...]

@@ -37,6 +37,11 @@ static cl::opt<std::string> schedule("schedule",
                                      cl::desc("File with the schedule, or "
                                               "with a plan (*.json)"),
                                      cl::value_desc("FILE"), cl::cat(category));
+static cl::opt<std::string>
+    scheduleName("schedule-name",
+                 cl::desc("Which schedule, where the file (or the module) has "
+                          "several"),
+                 cl::value_desc("NAME"), cl::cat(category));
 static cl::list<std::string>
     mesh("mesh", cl::desc("Sizes of mesh axes, in place of the schedule's own"),
          cl::value_desc("tp=4,..."), cl::CommaSeparated, cl::cat(category));
@@ -132,6 +137,7 @@ static cl::opt<bool> verbose("v",
 static DistDistributeOptions getModelOptions() {
   DistDistributeOptions options;
   options.schedule = schedule;
+  options.scheduleName = scheduleName;
   options.mesh.assign(mesh.begin(), mesh.end());
   options.bind.assign(bind.begin(), bind.end());
   return options;
@@ -167,8 +173,9 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
                             "--recompute is for what is not placed yet "
                             "(dist-opt --dist-recompute=what=")
            << recompute << " does it to this)";
-  if (!isPlaced || !schedule.empty() || !mesh.empty() || fuseTransposes ||
-      !joinHalos.empty() || !overlap.empty() || !turns.empty())
+  if (!isPlaced || !schedule.empty() || !scheduleName.empty() ||
+      !mesh.empty() || fuseTransposes || !joinHalos.empty() ||
+      !overlap.empty() || !turns.empty())
     return distribute(module, getDistributeOptions(), stages);
   // What is sent depends on all sizes.
   return hasUnknownSizes(module) || !sizes->empty() ? bindSizes(module, *sizes)
@@ -227,6 +234,7 @@ static bool hasOthers() {
   const cl::Option *all[] = {&input,
                              &compare,
                              &schedule,
+                             &scheduleName,
                              std::addressof(mesh),
                              &json,
                              &::all,

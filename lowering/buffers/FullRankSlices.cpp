@@ -1,10 +1,10 @@
 //===- FullRankSlices.cpp - Slices whose unit dimensions are clear --------===//
 //
-// Upstream's canonicalizer (LLVM 22) forgets which dimension a slice of sizes
-// [1, 3, 1] with the result 1 x 3 drops when it folds an offset: the sizes
-// become [1, 1, 3], and other elements are read. For a view of a buffer with
-// steps it crashes. It looks for the dropped dimension by strides, those of the
-// buffer (memref::SubViewOp::getDroppedDims).
+// Upstream's canonicalizer (LLVM 22) forgets which dimension a slice drops when
+// it folds an offset. Of a slice of sizes [1, 3, 1] with the result 1 x 3, the
+// sizes become [1, 1, 3], and other elements are read. For a view of a buffer
+// with steps it crashes. It looks for the dropped dimension by strides, those
+// of the buffer (memref::SubViewOp::getDroppedDims).
 //
 //===----------------------------------------------------------------------===//
 

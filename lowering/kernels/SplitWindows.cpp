@@ -1,9 +1,9 @@
 //===- SplitWindows.cpp - Windows inside of an image, and at its edge -----===//
 //
 // A maximum or a sum in windows over a padded image is computed from the image
-// itself: first the positions whose windows are within it, then those at each
-// edge, with the taps that reach it. The padding is the value that the result
-// starts from, so leaving it out changes nothing.
+// itself. First come the positions whose windows are within it, then those at
+// each edge, with the taps that reach it. The padding is the value that the
+// result starts from, so leaving it out changes nothing.
 //
 // A maximum is first taken along all dimensions but the innermost one, then
 // along that one, where this combines fewer elements.

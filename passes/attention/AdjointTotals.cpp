@@ -1,8 +1,8 @@
 //===- AdjointTotals.cpp - What else is made of scores' cotangents --------===//
 //
-// Other readers of values that the attention and the three products of its
-// adjoint read of the scores get them from the op: as sums if they only sum
-// them, else as a tensor.
+// The attention and the three products of its adjoint read values that are made
+// of the scores. Other ops may read these, too. They get them from the op: as
+// sums if they only sum them, else as a tensor.
 //
 //===----------------------------------------------------------------------===//
 

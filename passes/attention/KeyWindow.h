@@ -25,12 +25,13 @@ struct KeyWindow {
 class KeyWindows {
 public:
   /// The smallest window that the results depend on, if keys are outside of it
-  /// on the left and on the right of some query. Keys outside must have no
-  /// weight: either their x is -inf, or some key in the window is surely
-  /// visible. (A row of which data masks all keys with the smallest number, not
-  /// with -inf, is the mean of all values.) A mask of another number hides keys
-  /// where the range of scores is known, by what the body leaves of any. With
-  /// `largest`, no score is larger than that, and no row is masked all over.
+  /// on the left and on the right of some query. With `largest`, no score is
+  /// larger than that, and no row is masked all over.
+  ///
+  /// Keys outside must have no weight: either their x is -inf, or some key in
+  /// the window is surely visible. (If data mask all keys of a row with the
+  /// smallest number, the row is the mean of all values.) A mask of another
+  /// number hides keys if the body limits the range of scores.
   std::optional<KeyWindow> find(AttentionOp op,
                                 std::optional<double> largest = {});
 

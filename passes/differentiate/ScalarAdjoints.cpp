@@ -1,9 +1,11 @@
 //===- ScalarAdjoints.cpp - Derivatives of arith and math -----------------===//
 //
 // Adjoints of scalars, as in the bodies of linalg ops, and of tensors element
-// by element. At points without a derivative, PyTorch's is taken: max(x, y) at
-// x = y gives half to each if both vary, and zero if the other is fixed (relu).
-// |x| at 0, and rounding, have the derivative 0.
+// by element.
+//
+// At points without a derivative, PyTorch's is taken. max(x, y) at x = y gives
+// half to each if both vary, and zero if the other is fixed (relu). |x| at 0,
+// and rounding, have the derivative 0.
 //
 //===----------------------------------------------------------------------===//
 

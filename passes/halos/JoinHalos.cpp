@@ -87,12 +87,13 @@ void ChainChoice::findGroups() {
 ///
 /// The additional cost of joining two levels is a lower bound for all groups
 /// that contain both, since the ops in between compute at least as many more
-/// rows. So if it is not negative, larger groups need not be tried. They need
-/// not be tried either if they cannot be best. Cut in two behind the first
-/// level of this group, a larger group costs the same except for the additional
-/// cost of these two levels. And its front part is at most as good as `best`.
-/// So no walk is much longer than twice the best group, however many levels
-/// there are. For a group that may still grow, costs are lower bounds.
+/// rows. So if it is not negative, larger groups need not be tried.
+///
+/// They need not be tried either if they cannot be best. Cut in two behind the
+/// first level of this group, a larger group costs the same except for the
+/// additional cost of these two levels. Its front part is at most as good as
+/// `best`. So no walk is much longer than twice the best group, however many
+/// levels there are. For a group that may still grow, costs are lower bounds.
 void ChainChoice::findGroupsTo(unsigned end) {
   HaloGroup group(chains, chain, end);
   double before = std::numeric_limits<double>::infinity();

@@ -1,10 +1,10 @@
 //===- ChunkCollectives.cpp - Collectives in chunks, with their products --===//
 //
-// A collective that a schedule wants in chunks (dist.overlap "…" chunks 2)
-// becomes one for each part of a dimension that it does not touch, and so do
-// the ops that are cut with it (ChunkPlan.h): while one part travels, another
-// one is computed (Wang et al., "Overlap communication with dependent
-// computation via decomposition", 2023).
+// A schedule may want a collective in chunks (dist.overlap "…" chunks 2). Then
+// there is one for each part of a dimension that it does not touch. The ops
+// that are cut with it (ChunkPlan.h) become one a part, too. While one part
+// travels, another one is computed (Wang et al., "Overlap communication with
+// dependent computation via decomposition", 2023).
 //
 // For a ring, the collective becomes calls to the neighbour, with the blocks of
 // the dimension that it gathers or scatters. Readers of the result compute with

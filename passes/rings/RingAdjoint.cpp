@@ -373,9 +373,9 @@ Value RingAdjoint::finishTotal(unsigned total) {
       getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
 }
 
-/// Whether the block of a step must be computed with: if queries may see
-/// anything of it, or a row has seen so little that masked keys count, or
-/// numbers are so large that they would count.
+/// Whether the block of a step must be computed with. That is so if queries may
+/// see anything of it. It is also so if masked keys count, because a row has
+/// seen so little, or because numbers are so large.
 Value RingAdjoint::needs(Part &part, Value keyBlock, Value valueBlock,
                          int64_t step) {
   if (!part.isAnyRowMasked)

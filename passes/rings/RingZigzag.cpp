@@ -3,11 +3,12 @@
 // Under a causal mask, the queries of device r see r + 1 of p blocks of keys.
 // So the last device computes with all blocks and the first one with one. In
 // zigzag, devices r and p - 1 - r exchange the first halves of their queries,
-// so that each computes with (r + 1) / 2 + (p - r) / 2 blocks. (Llama Team,
-// "The Llama 3 herd of models", 2024, 3.3.2: chunks i and 2p - 1 - i on one
-// device. There the sequence is cut in that way, and keys as well. Here keys
-// and all placements stay in order. That sends less, and balances the sum over
-// the steps, not each step.)
+// so that each computes with (r + 1) / 2 + (p - r) / 2 blocks.
+//
+// Llama Team, "The Llama 3 herd of models", 2024, 3.3.2 has chunks i and
+// 2p - 1 - i on one device. There the sequence is cut in that way, and keys as
+// well. Here keys and all placements stay in order. That sends less. It
+// balances the sum over the steps, not each step.
 //
 //===----------------------------------------------------------------------===//
 

@@ -20,9 +20,10 @@ def CheckBoundsPass : Pass<"dist-check-bounds"> {
     - a negative pad, or one that does not give the size of the result;
     - one element at a constant place outside of its tensor, where it is read or
       written in any case (in a branch or a loop the run itself looks);
-    - a loop whose step is below 1, or whose last step leaves the type of its
-      variable, so that it does not end; or whose step, or, in a signed loop, the
-      way between its ends, is beyond the type's largest signed number;
+    - a loop that does not end: its step is below 1, or its last step leaves the
+      type of its variable;
+    - a loop whose step is beyond the type's largest signed number; of a signed
+      loop also the way between its ends;
     - an indexing map that is outside of an operand somewhere in the loops, such
       as `(i) -> ((i mod 4) * 1000)` for `tensor<16xf32>`;
     - `tensor.dim` of a dimension that is not there;

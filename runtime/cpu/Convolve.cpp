@@ -8,11 +8,11 @@
 // its order; products on copies in the order n, channels, space.
 //
 // Before all of these come Winograd's minimal products for constant kernels of
-// 3 x 3 taps, in tiles of 2 x 2 positions: 16 multiplications for 36 (Lavin and
-// Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). Tiles of 4
-// x 4 are not used: their fractions make sums of integers inexact, and elements
-// outside of a window influence its rounding. With 2 x 2, elements outside of a
-// window cancel, unless they are not finite, and halves are exact.
+// 3 x 3 taps, in tiles of 2 x 2 positions. They take 16 multiplications for 36
+// (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016).
+// Tiles of 4 x 4 are not used: their fractions make sums of integers inexact,
+// and elements outside of a window influence its rounding. With 2 x 2, elements
+// outside of a window cancel, unless they are not finite, and halves are exact.
 //
 //===----------------------------------------------------------------------===//
 

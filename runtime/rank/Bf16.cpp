@@ -1,9 +1,9 @@
 //===- Bf16.cpp - Rounding to bf16, for compiled code ---------------------===//
 //
-// LLVM calls this function if a value of type bf16 passes through f32 (a
-// select, at low levels of optimization) on a processor without an instruction
-// for it. compiler-rt has it, gcc 12's library does not. Such values are bf16
-// numbers already; others are rounded to nearest, ties to even.
+// LLVM calls this function if a value of type bf16 passes through f32 on a
+// processor without an instruction for it. (A select does so at low levels of
+// optimization.) compiler-rt has it, gcc 12's library does not. Such values are
+// bf16 numbers already; others are rounded to nearest, ties to even.
 //
 //===----------------------------------------------------------------------===//
 

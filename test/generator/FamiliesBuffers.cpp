@@ -410,7 +410,7 @@ static SmallVector<Type> typesOf(ArrayRef<Value> values) {
 }
 
 /// Reads one of the values that were handed on, under its old name or its new
-/// one, in another order than the next op writes the other: an op that takes
+/// one, in another order than the next op writes the other. An op that takes
 /// them for different memory computes them together.
 static void disturb(RandomProgram &p, ValueRange results,
                     ArrayRef<Value> handed) {

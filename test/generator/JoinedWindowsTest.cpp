@@ -1,11 +1,13 @@
 //===- JoinedWindowsTest.cpp - Two layers of windows, one exchange --------===//
 //
-// Not random: two layers of windows with a bias in between, so that rows of
-// padding are not what the second layer pads with; sums of products and maxima,
-// for each stride, dilation, width and padding, of sizes that 2 to 4 devices
-// divide and do not, joined wherever that can be (--dist-join-halos). All must
-// agree with one device, and exchanges must be joined where blocks are even and
-// their rows are enough.
+// Two layers of windows, joined wherever that can be (--dist-join-halos). A
+// bias in between makes rows of padding differ from what the second layer pads
+// with.
+//
+// Nothing is random. Windows are sums of products and maxima, for each stride,
+// dilation, width and padding. 2 to 4 devices divide the sizes or do not. All
+// must agree with one device. Exchanges must be joined where blocks are even
+// and their rows are enough.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,9 @@
 //===- MatrixTest.cpp - Every operator, every placement of its operands ---===//
 //
-// Not random: each section of Inputs/operators.mlir on four devices, at sizes
-// that four divides and sizes that it does not (one, nothing), with each
-// operand replicated, sharded on each dimension, or pending a sum or maximum,
-// and its results placed freely or sharded. All must agree with one device;
-// none may be refused.
+// Each section of Inputs/operators.mlir on four devices. Four divides the sizes
+// or does not (one, nothing). Each operand is replicated, sharded on each
+// dimension, or pending a sum or maximum. Results are placed freely or sharded.
+// All must agree with one device; none may be refused. Nothing is random.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,10 @@
 //===- PlacesTest.cpp - Where reshards are, against exhaustive search -----===//
 //
-// Random modules after --dist-insert-reshards: with the factors that were
-// chosen for the ops that combine elements, and any for those that only move
-// or compute them one by one, no places of reshards send fewer bytes. Found
-// here by dynamic programming over all ways to shard those ops, in program
-// order, with the copies that each value then has.
+// Random modules after --dist-insert-reshards: no other places of reshards may
+// send fewer bytes. Ops that combine elements keep the factors that were chosen
+// for them. Ops that only move elements, or compute them one by one, may have
+// any. The best places are found by dynamic programming over all ways to shard
+// these ops, in program order, with the copies that each value then has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -195,8 +195,8 @@ getBlocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size) {
 }
 
 /// The rows that each device's part of a padded dimension has, and that its
-/// part of the operand does not: from the devices beside it, or of all of them
-/// where that is more or they do not have it.
+/// part of the operand does not. They come from the devices beside it; from all
+/// devices if that is fewer bytes, or if those beside it do not have them.
 int64_t Search::getPadBytes(Operation *op, const Way &way) const {
   auto pad = dyn_cast<tensor::PadOp>(op);
   if (!pad || !way.operands[0])

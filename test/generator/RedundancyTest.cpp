@@ -1,9 +1,10 @@
 //===- RedundancyTest.cpp - No reshard is there in vain -------------------===//
 //
-// Random modules after --dist-insert-reshards: no reshard leaves its value
-// where it is or has no user, no value is brought twice to one placement, none
-// goes through a placement that nobody needs, and what a loop does not change
-// is resharded outside.
+// Random modules after --dist-insert-reshards:
+// - no reshard leaves its value where it is, or has no user;
+// - no value is brought twice to one placement;
+// - none goes through a placement that nobody needs;
+// - what a loop does not change is resharded outside.
 //
 //===----------------------------------------------------------------------===//
 

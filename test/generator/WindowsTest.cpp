@@ -1,9 +1,9 @@
 //===- WindowsTest.cpp - Windows of every kind, cut in every way ----------===//
 //
-// Not random: sums of products, maxima, gradients of weights and of what is
-// read in windows, for each stride, dilation, width and padding, of sizes that
-// divide and do not, on 2 to 6 devices. All must agree with one device; none
-// may be refused.
+// Sums of products, maxima, and gradients of weights and of what is read in
+// windows. They are tried for each stride, dilation, width and padding, at
+// sizes that 2 to 6 devices divide or do not. All must agree with one device;
+// none may be refused. Nothing is random.
 //
 //===----------------------------------------------------------------------===//
 

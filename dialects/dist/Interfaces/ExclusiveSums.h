@@ -2,12 +2,15 @@
 //
 // Rows are looked up in a table that is sharded. The result is a pending sum
 // with exactly one non-zero summand for each row: the owner of the row has all
-// of it, all others have zeros. Such a sum commutes with more than linear ops.
-// If an op keeps the rows apart and maps zeros to zeros, then it computes the
-// right row at the owner, and zeros elsewhere. This also holds for several such
-// sums, if their rows have the same owners. The rows may then be added to a
-// table that is sharded in the same way. That completes the sums: each device
-// adds the rows that it has to those that it owns.
+// of it, all others have zeros.
+//
+// Such a sum commutes with more than linear ops. If an op keeps the rows apart
+// and maps zeros to zeros, then it computes the right row at the owner, and
+// zeros elsewhere. This also holds for several such sums, if their rows have
+// the same owners.
+//
+// The rows may then be added to a table that is sharded in the same way. That
+// completes the sums: each device adds the rows that it has to its own.
 //
 //===----------------------------------------------------------------------===//
 

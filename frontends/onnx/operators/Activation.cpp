@@ -32,8 +32,9 @@ static LogicalResult relu(NodeContext &c) {
 }
 
 /// x / 2 * (1 + erf(x / sqrt 2)), or its tanh approximation. In f32 these sums
-/// lose digits below 0, as PyTorch's do; in 16 bits all digits are right, of
-/// x / 2 * erfc(-x / sqrt 2) and x * e^2y / (1 + e^2y).
+/// lose digits below 0, as PyTorch's do. In 16 bits it is
+/// x / 2 * erfc(-x / sqrt 2), or x * e^2y / (1 + e^2y), of which all digits are
+/// right.
 static LogicalResult gelu(NodeContext &c) {
   StringRef approximate = c.stringAttr("approximate", "none");
   if (approximate != "none" && approximate != "tanh")

@@ -4,12 +4,16 @@
 // stride apart, a phase, read with the same taps. They are the results of a
 // plain convolution with every stride-th tap (Shi et al., "Real-Time Single
 // Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional
-// Neural Network", 2016). Neighbouring phases that read the same elements are
-// features of one convolution. Others are convolutions of their own: a tap of
-// zero instead would make NaN of an infinity that the result does not depend
-// on. All phases read the same padded image, so devices that shard it exchange
-// the rows that any phase needs only once. Columns that are summed into an
-// image (Col2Im) contain the products already: phases only add.
+// Neural Network", 2016).
+//
+// Neighbouring phases that read the same elements are features of one
+// convolution. Others are convolutions of their own: a tap of zero instead
+// would make NaN of an infinity that the result does not depend on. All phases
+// read the same padded image, so devices that shard it exchange the rows that
+// any phase needs only once.
+//
+// Columns that are summed into an image (Col2Im) contain the products already:
+// phases only add.
 //
 //===----------------------------------------------------------------------===//
 

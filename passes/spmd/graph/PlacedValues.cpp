@@ -7,9 +7,9 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// `bytes` of a tensor, with what pads a dimension of `size` that is sharded as
-/// `dim`, beyond what pads it as `other`: a dimension of one element becomes as
-/// many times as large as there are devices.
+/// `bytes` of a tensor, with padding. A dimension of `size` is sharded as
+/// `dim`. Counted is what pads it beyond what pads it as `other`. For example,
+/// a dimension of one element grows by the number of devices.
 static int64_t pad(const MeshLayout &layout, int64_t bytes, int64_t size,
                    DimShardingAttr dim, DimShardingAttr other) {
   if (ShapedType::isDynamic(size) || size == 0)

@@ -105,7 +105,9 @@ typedef enum dist_op {
 /// status[0] is still zero then, the program writes the value that it tested to
 /// status[1 + i], and then 1 + i to status[0]. It continues with values that
 /// are safe and wrong. These are plain stores: a kernel on a device needs no
-/// call. The runtime reads status[0] at each dist_check, before each collective
+/// call.
+///
+/// The runtime reads status[0] at each dist_check, before each collective
 /// and when dist_main returns. It ends the run on all ranks with the check's
 /// message, so no result of a failed check is returned.
 typedef void (*dist_main_fn)(dist_rank *rank, void *const *args,
@@ -309,14 +311,17 @@ typedef enum dist_contract_flags {
 /// c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n]; with a flag
 /// it is added to c. `loops` holds num_loops times
 ///   {kind, extent, stride in a, stride in b, stride in c}
-/// in any order, strides in elements. The stride in the operand that does not
-/// depend on the loop is ignored. Any strides are allowed, also 0 and
-/// transposed. Operands need not be contiguous, but no two points of c may
-/// coincide. Zero extents are legal (an empty sum is 0). A kind without a loop
-/// has an extent of 1. a and b are of `in_dtype`, c of `out_dtype`: f32/f32,
-/// bf16/bf16 or bf16/f32; products are summed in f32. Others fail (the compiler
-/// generates loops for them). Runs on stream 0, on one core. The table is only
-/// read during the call.
+/// in any order, strides in elements. It is only read during the call. The
+/// stride in the operand that does not depend on the loop is ignored. Zero
+/// extents are legal (an empty sum is 0). A kind without a loop has an extent
+/// of 1.
+///
+/// Any strides are allowed, also 0 and transposed. Operands need not be
+/// contiguous, but no two points of c may coincide.
+///
+/// a and b are of `in_dtype`, c of `out_dtype`: f32/f32, bf16/bf16 or bf16/f32;
+/// products are summed in f32. Others fail (the compiler generates loops for
+/// them). Runs on stream 0, on one core.
 DIST_API int32_t dist_contract(dist_rank *rank, int32_t in_dtype,
                                int32_t out_dtype, int32_t flags,
                                int32_t num_loops, const int64_t *loops,
@@ -345,8 +350,11 @@ typedef enum dist_convolve_flags {
 /// out[n, g, f, y...] = bias[g, f] + sum over c, t... of
 ///   image[n, g, c, (y * stride + t * dilation - low)...] *
 ///   kernel[g, f, c, t...]
-/// The image is zero outside of its bounds (an infinity in the kernel makes NaN
-/// of such a zero, as of others). `table` holds
+///
+/// The image is zero outside of its bounds. (An infinity in the kernel makes
+/// NaN of such a zero, as of others.)
+///
+/// `table` holds
 ///   batch {extent, stride in image, in out},
 ///   groups {extent, stride in image, in kernel, in out},
 ///   channels {extent, stride in image, in kernel},
@@ -354,13 +362,15 @@ typedef enum dist_convolve_flags {
 /// and num_windows (1 to 3) times
 ///   {extent of the image, extent of out, taps, stride, dilation, low, stride
 ///   in image, in kernel, in out}.
+/// It is only read during the call. All extents are at least 1. Strides of
+/// memory are in elements; operands must not overlap themselves.
+///
 /// With DIST_CONVOLVE_CLAMP the result is minimum(maximum(out, low), high), in
 /// which a NaN stays a NaN. `low` is at most `high`. It may be -inf, but not
-/// -0; `high` may be inf, but not 0. Strides of memory are in elements;
-/// operands must not overlap themselves. All extents are at least 1. `bias` may
-/// be null; it is contiguous. All are of `dtype`, f32. Others fail (the
-/// compiler generates loops for them). Runs on stream 0, on one core. The table
-/// is only read during the call.
+/// -0; `high` may be inf, but not 0.
+///
+/// `bias` may be null; it is contiguous. All are of `dtype`, f32. Others fail
+/// (the compiler generates loops for them). Runs on stream 0, on one core.
 DIST_API int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
                                int32_t num_windows, const int64_t *table,
                                const void *image, const void *kernel,

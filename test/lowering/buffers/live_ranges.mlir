@@ -86,6 +86,28 @@ func.func @blocks(%c: i1, %x: memref<16xf32>) {
 
 // -----
 
+// Blocks may be a loop: what one of them reads again is in use until the loop ends.
+// CHECK: rt.arena_bytes = 128 : i64
+// CHECK-LABEL: func.func @read_in_blocks
+func.func @read_in_blocks(%c: i1, %x: memref<16xf32>) {
+  scf.execute_region {
+    %a = memref.alloc() : memref<16xf32>
+    memref.copy %x, %a : memref<16xf32> to memref<16xf32>
+    cf.br ^loop
+  ^loop:
+    memref.copy %a, %x : memref<16xf32> to memref<16xf32>
+    %b = memref.alloc() : memref<16xf32>
+    memref.copy %x, %b : memref<16xf32> to memref<16xf32>
+    memref.copy %b, %x : memref<16xf32> to memref<16xf32>
+    cf.cond_br %c, ^loop, ^end
+  ^end:
+    scf.yield
+  }
+  return
+}
+
+// -----
+
 // A buffer that a later turn still needs while this one makes its own: of each there is one place only.
 func.func @handed_on(%n: index, %x: memref<16xf32>) {
   %c0 = arith.constant 0 : index

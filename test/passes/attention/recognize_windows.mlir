@@ -38,6 +38,41 @@ func.func @constant_mask(%q: tensor<2x4x8xf32>, %k: tensor<2x4x8xf32>, %v: tenso
 
 // -----
 
+// No query that sees the first key tells how far the window goes.
+
+#q = affine_map<(h, i, j, d) -> (h, i, d)>
+#k = affine_map<(h, i, j, d) -> (h, j, d)>
+#s = affine_map<(h, i, j, d) -> (h, i, j)>
+#p = affine_map<(h, i, e, j) -> (h, i, j)>
+#v = affine_map<(h, i, e, j) -> (h, j, e)>
+#o = affine_map<(h, i, e, j) -> (h, i, e)>
+#x = affine_map<(h, i, j) -> (h, i, j)>
+#m = affine_map<(h, i, j) -> (i, j)>
+
+// CHECK-LABEL: @only_in_the_middle(
+// CHECK: dist.attention{{.*}} window [1, 0]
+dist.mesh @m ["sp" = 2]
+func.func @only_in_the_middle(%q: tensor<2x4x8xf32>, %k: tensor<2x4x8xf32>, %v: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %inf = arith.constant 0xFF800000 : f32
+  %mask = arith.constant dense<[[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]> : tensor<4x4xi1>
+  %es = tensor.empty() : tensor<2x4x4xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %s = linalg.contract indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<2x4x8xf32>, tensor<2x4x8xf32>) outs(%fs : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %x = linalg.generic {indexing_maps = [#x, #m, #x], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s, %mask : tensor<2x4x4xf32>, tensor<4x4xi1>) outs(%es : tensor<2x4x4xf32>) {
+  ^bb0(%a: f32, %c: i1, %out: f32):
+    %r = arith.select %c, %a, %inf : f32
+    linalg.yield %r : f32
+  } -> tensor<2x4x4xf32>
+  %p = linalg.softmax dimension(2) ins(%x : tensor<2x4x4xf32>) outs(%es : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %eo = tensor.empty() : tensor<2x4x8xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %o = linalg.contract indexing_maps = [#p, #v, #o] ins(%p, %v : tensor<2x4x4xf32>, tensor<2x4x8xf32>) outs(%fo : tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return %o : tensor<2x4x8xf32>
+}
+
+// -----
+
 // Whatever data say, keys outside of the window are at -inf.
 
 #q = affine_map<(h, i, j, d) -> (h, i, d)>

@@ -1,9 +1,9 @@
 //===- GradientsTest.cpp - Every operator's gradient, by differences ------===//
 //
-// Each section of the matrix test's operators is differentiated, and both
-// programs are run by the generator's interpreter in f64, which shares nothing
-// with the rules: along random directions v of the arguments and w of the
-// result, <w, (f(x + ev) - f(x - ev)) / 2e> is the sum of <gradient, v>.
+// Each section of the matrix test's operators is differentiated. Both programs
+// are run by the generator's interpreter in f64, which shares nothing with the
+// rules. v and w are random directions of the arguments and of the result. Then
+// <w, (f(x + ev) - f(x - ev)) / 2e> must be the sum of <gradient, v>.
 //
 //===----------------------------------------------------------------------===//
 

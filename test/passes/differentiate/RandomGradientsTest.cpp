@@ -1,10 +1,10 @@
 //===- RandomGradientsTest.cpp - Gradients of random programs -------------===//
 //
-// The generator's programs are differentiated with respect to all their floats,
-// and run by its interpreter, which shares nothing with the rules: along random
-// directions v of the arguments and w of a result, the sum of <gradient, v> is
-// <w, (f(x + hv) - f(x - hv)) / 2h>. Where differences of two steps h disagree
-// the program has an edge there, and nothing is compared.
+// The generator's programs are differentiated with respect to all their floats.
+// They are run by its interpreter, which shares nothing with the rules. v and w
+// are random directions of the arguments and of a result. The sum of
+// <gradient, v> must be <w, (f(x + hv) - f(x - hv)) / 2h>. If differences of
+// two steps h disagree, the program has an edge there, and nothing is compared.
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,9 +27,9 @@ struct Graph {
 };
 } // namespace
 
-// Nodes 0 and 1 are source and sink; of all ways to divide the others the
-// cheapest, and of these the one with the fewest on the sink's side, which is
-// part of all others.
+// Nodes 0 and 1 are source and sink. All ways to divide the others are tried.
+// The cheapest is wanted, and of these the one with the fewest on the sink's
+// side, which is part of all others.
 TEST(MinCut, IsTheSmallestOfAll) {
   std::mt19937 random(1);
   auto below = [&](unsigned end) { return unsigned(random() % end); };

@@ -98,3 +98,28 @@ func.func @main(%x: tensor<4x6xf32> {dist.input = "x"}, %wq: tensor<8x6xf32> {di
   %k = linalg.contract indexing_maps = [#x, #w, #y] {dist.scope = "a.k"} ins(%x, %wk : tensor<4x6xf32>, tensor<8x6xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %q, %k : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// One sum begins with 0, the other with 1.
+#x = affine_map<(b, n, k) -> (b, k)>
+#w = affine_map<(b, n, k) -> (n, k)>
+#y = affine_map<(b, n, k) -> (b, n)>
+dist.mesh @m ["tp" = 1]
+dist.schedule @s on @m {
+  // expected-error@below {{cannot be fused: a layer's sum begins with something else than a number, its bias perhaps; dist.decompose adds that afterwards}}
+  dist.fuse "a.*"
+}
+func.func @main(%x: tensor<4x6xf32>, %wq: tensor<8x6xf32> {dist.parameter = "q"},
+    %wk: tensor<8x6xf32> {dist.parameter = "k"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %t = tensor.empty() : tensor<4x8xf32>
+  %e = linalg.fill ins(%zero : f32) outs(%t : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %f = linalg.fill ins(%one : f32) outs(%t : tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-note@below {{one layer}}
+  %q = linalg.contract indexing_maps = [#x, #w, #y] {dist.scope = "a.q"} ins(%x, %wq : tensor<4x6xf32>, tensor<8x6xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-note@below {{another}}
+  %k = linalg.contract indexing_maps = [#x, #w, #y] {dist.scope = "a.k"} ins(%x, %wk : tensor<4x6xf32>, tensor<8x6xf32>) outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %q, %k : tensor<4x8xf32>, tensor<4x8xf32>
+}

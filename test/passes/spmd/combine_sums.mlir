@@ -106,3 +106,34 @@ func.func @by_hand(%h: tensor<8x6xf32> {dist.sharding = #dist.sharding<@m, [{}, 
   %2 = linalg.add ins(%0, %1 : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// -----
+
+// The sum of two maxima is not the maximum of the sums.
+// CHECK-LABEL: func.func @maxima
+// CHECK-COUNT-2: dist.reshard %{{.*}} <@m, [{}], partial = max {"tp"}> to <@m, [{}]>
+// CHECK: linalg.add
+// CHECK-NOT: dist.reshard
+// CHECK: return
+#in = affine_map<(i, j) -> (i, j)>
+#out = affine_map<(i, j) -> (i)>
+dist.mesh @m ["tp" = 2]
+func.func @maxima(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>},
+    %y: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}]>}) {
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%least : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x4xf32>) outs(%f : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %m = arith.maximumf %in, %out : f32
+    linalg.yield %m : f32
+  } -> tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]} ins(%y : tensor<8x4xf32>) outs(%f : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %m = arith.maximumf %in, %out : f32
+    linalg.yield %m : f32
+  } -> tensor<8xf32>
+  %s = linalg.add ins(%a, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %s : tensor<8xf32>
+}

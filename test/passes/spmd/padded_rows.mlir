@@ -11,6 +11,8 @@
 // CHECK-NOT: tensor.concat dim(0) %{{.*}}, %arg0
 // CHECK: tensor.pad %arg0 low[1] high[1]
 // CHECK: linalg.index 0
+// CHECK-NEXT: arith.constant 0 : index
+// CHECK: arith.constant 97 : index
 // SPMD-LABEL: func.func @circular
 // SPMD-NOT: dist.all_gather
 // SPMD: dist.all_reduce %{{.*}} : tensor<2xf32>
@@ -44,6 +46,11 @@ func.func @circular(%x: tensor<96xf32> {dist.sharding = #dist.sharding<@m, [{"ro
 // CHECK-LABEL: func.func @pieces
 // CHECK-NOT: tensor.concat dim(0) %{{.*}}, %arg0
 // CHECK: tensor.pad %arg0 low[2] high[2]
+// CHECK: linalg.index 0
+// CHECK-NEXT: arith.constant 0 : index
+// CHECK: arith.constant 1 : index
+// CHECK: arith.constant 98 : index
+// CHECK: arith.constant 99 : index
 // SPMD-LABEL: func.func @pieces
 // SPMD-NOT: dist.all_gather
 // SPMD: dist.all_reduce %{{.*}} : tensor<3xf32>

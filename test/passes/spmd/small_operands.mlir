@@ -30,3 +30,33 @@ func.func @mask(%q: tensor<16x8xf32> {dist.sharding = #dist.sharding<@m, [{"x"},
   %x = math.exp %r : tensor<16x16xf32>
   return %x : tensor<16x16xf32>
 }
+
+// -----
+
+// Operands of one shape all count: queries that are added up from two values are cut by rows before the values' rows,
+// which are summed over, can cut the keys.
+
+// CHECK-LABEL: func.func @equals
+// CHECK: linalg.add {{.*}} -> tensor<4x8xf32>
+// CHECK: linalg.contract {{.*}} -> tensor<4x16xf32>
+// CHECK: linalg.matmul {{.*}} -> tensor<4x8xf32>
+// CHECK-NOT: {{dist.all_reduce|dist.reduce_scatter|dist.all_to_all}}
+// CHECK: return
+dist.mesh @m ["x" = 4]
+func.func @equals(%a: tensor<16x8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) -> tensor<16x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e8 = tensor.empty() : tensor<16x8xf32>
+  %z8 = linalg.fill ins(%zero : f32) outs(%e8 : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %x = math.exp %a : tensor<16x8xf32>
+  %c = math.cos %x : tensor<16x8xf32>
+  %d = math.sin %x : tensor<16x8xf32>
+  %q = linalg.add ins(%c, %d : tensor<16x8xf32>, tensor<16x8xf32>) outs(%e8 : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %k = linalg.sub ins(%c, %d : tensor<16x8xf32>, tensor<16x8xf32>) outs(%e8 : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      ins(%q, %k : tensor<16x8xf32>, tensor<16x8xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %p = math.exp %s : tensor<16x16xf32>
+  %y = linalg.matmul ins(%p, %x : tensor<16x16xf32>, tensor<16x8xf32>) outs(%z8 : tensor<16x8xf32>) -> tensor<16x8xf32>
+  return %y : tensor<16x8xf32>
+}

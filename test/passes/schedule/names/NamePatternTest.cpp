@@ -79,6 +79,32 @@ TEST(NamePattern, MatchesWhatTheLibraryMatches) {
   }
 }
 
+/// Perl's escapes, alone and in brackets, of which a ']' may be the first.
+TEST(NamePattern, EscapesOfPerl) {
+  struct {
+    const char *regex, *name;
+    bool matches;
+  } const cases[] = {
+      {R"(/h\.\d+\.\w+/)", "h.12.ln_1", true},
+      {R"(/h\.\d+/)", "h.x", false},
+      {R"(/\D+/)", "ab", true},
+      {R"(/\D+/)", "a1", false},
+      {R"(/[\d_]+/)", "1_2", true},
+      {R"(/[]\d]+/)", "]5", true},
+      {R"(/[]\d]+/)", "d", false},
+      {R"(/[^]\d]/)", "a", true},
+      {R"(/[^]\d]/)", "5", false},
+      {R"(/[[:alpha:]\d]+/)", "a1", true},
+      {R"(/(?:a|b)+?\.c/)", "ab.c", true},
+  };
+  for (const auto &[regex, name, matches] : cases) {
+    std::string error;
+    std::optional<NamePattern> pattern = NamePattern::parse(regex, error);
+    ASSERT_TRUE(pattern) << regex << ": " << error;
+    EXPECT_EQ(pattern->matches(name), matches) << regex << " on " << name;
+  }
+}
+
 TEST(NamePattern, ManyNumbersAndManyNames) {
   std::string error;
   NameTrie trie;
