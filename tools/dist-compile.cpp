@@ -49,8 +49,9 @@ static cl::opt<bool> statistics("statistics",
                                 cl::cat(category));
 
 static LogicalResult run() {
-  if (common.machine.empty() && !linkOption.empty() && common.overlap != "auto" &&
-      common.halos != "auto" && common.joinHalos != "auto") {
+  if (common.machine.empty() && !linkOption.empty() &&
+      common.overlap != "auto" && common.halos != "auto" &&
+      common.joinHalos != "auto") {
     llvm::errs() << "dist-compile: error: --link: it takes the place of a "
                     "machine's links: say with --machine which\n";
     return failure();

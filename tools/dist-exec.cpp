@@ -17,7 +17,6 @@
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 using namespace dist;
 
@@ -28,7 +27,6 @@ struct Options {
   std::vector<std::string> inputs;
   std::string seed; // of inputs that are not given
   bool json = false;
-  std::optional<int64_t> processes;
   RunOptions run;
 };
 
@@ -40,46 +38,25 @@ static std::string dump(const nlohmann::ordered_json &json) {
                    nlohmann::ordered_json::error_handler_t::replace);
 }
 
-static void report(const Program &program, const RunResult &result,
-                   const Options &options) {
-  int64_t ranks = program.manifest.mesh.size();
-  if (options.json) {
-    nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
-    for (const RunResult::Output &output : result.outputs)
-      outputs.push_back({{"name", output.name},
-                         {"dtype", dtypeName(output.tensor.dtype)},
-                         {"shape", output.tensor.shape}});
-    std::puts(dump({{"ok", true},
-                    {"ranks", ranks},
-                    {"outputs", std::move(outputs)},
-                    {"seconds", result.seconds}})
-                  .c_str());
-    return;
-  }
+static std::string describeJson(const Program &program,
+                                const RunResult &result) {
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (const RunResult::Output &output : result.outputs)
-    std::printf("%s: %s%s%s\n", output.name.c_str(),
-                dtypeName(output.tensor.dtype),
-                toString(output.tensor.shape).c_str(),
-                options.output.empty() ? "" : " written");
-  double best = *std::min_element(result.seconds.begin(), result.seconds.end());
-  if (result.seconds.size() == 1)
-    std::printf("%lld rank%s, 1 run, %.3f ms with what only the first takes "
-                "(--repeat)\n",
-                static_cast<long long>(ranks), ranks == 1 ? "" : "s",
-                best * 1e3);
-  else
-    std::printf("%lld rank%s, %zu runs, best %.3f ms\n",
-                static_cast<long long>(ranks), ranks == 1 ? "" : "s",
-                result.seconds.size(), best * 1e3);
+    outputs.push_back({{"name", output.name},
+                       {"dtype", dtypeName(output.tensor.dtype)},
+                       {"shape", output.tensor.shape}});
+  return dump({{"ok", true},
+               {"ranks", program.manifest.mesh.size()},
+               {"outputs", std::move(outputs)},
+               {"seconds", result.seconds}});
 }
 
-static void checkHasValue(const std::string &option, const std::string &value) {
-  if (value.empty())
-    throw Error(option +
-                " has an empty value; leave the option out, or give it one");
+[[noreturn]] static void refuseEmpty(const std::string &option) {
+  throw Error(option +
+              " has an empty value; leave the option out, or give it one");
 }
 
-static int run(const Options &options) {
+static void run(const Options &options) {
   Program program = loadBundle(options.bundle);
   RandomInputs random;
   if (!options.seed.empty())
@@ -87,11 +64,13 @@ static int run(const Options &options) {
   Inputs inputs = readInputs(options.inputs, program.manifest, random);
   RunResult result = launch(program, inputs, options.run);
   if (!result.isRoot)
-    return 0;
+    return;
   writeOutputs(options.output, options.trace, result);
-  report(program, result, options);
+  std::string text =
+      options.json ? describeJson(program, result) + "\n"
+                   : describeRun(program, result, !options.output.empty());
+  std::fputs(text.c_str(), stdout);
   flushStandardOutput();
-  return 0;
 }
 
 int main(int argc, char **argv) {
@@ -109,15 +88,15 @@ int main(int argc, char **argv) {
                  std::string(inputForms) + rangeHelp)
       ->take_all()
       ->allow_extra_args(false);
-  app.add_flag(
-         "--random{0}", options.seed,
-         std::string(randomHelp) + "; --random=SEED")
+  app.add_flag("--random{0}", options.seed,
+               std::string(randomHelp) + "; --random=SEED")
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   app.add_option("--output", options.output,
                  "Folder that receives NAME.npy for each result, whole");
   app.add_option("--backend", options.run.backend, backendHelp)
       ->capture_default_str();
-  app.add_option("-n", options.processes, processesHelp);
+  app.add_option("-n", options.run.processes, processesHelp)
+      ->check(CLI::PositiveNumber);
   app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp)
       ->capture_default_str();
   app.add_option("--repeat", options.run.repeat, repeatHelp)
@@ -131,21 +110,18 @@ int main(int argc, char **argv) {
                              "than 2^63";
       })
       ->capture_default_str();
-  app.add_option(
-      "--trace", options.trace,
-      "The last run as a trace, for chrome://tracing or Perfetto, or "
-      "as a page for a browser (*.html)");
+  app.add_option("--trace", options.trace,
+                 "The last run as a trace, for chrome://tracing or Perfetto, "
+                 "or as a page for a browser (*.html)");
   app.add_option("--link", options.link,
                  std::string(linkHelp) + ": " + linkForm);
   app.add_option("--streams", options.streams, streamsHelp);
   app.add_flag("--json", options.json, jsonHelp);
   try {
     // CLI11 would take what follows "--name=" for its value.
-    for (int i = 1; i < argc; ++i) {
-      std::string text = argv[i];
+    for (std::string text : std::vector<std::string>(argv + 1, argv + argc))
       if (text.rfind("--", 0) == 0 && text.find('=') == text.size() - 1)
-        checkHasValue(text.substr(0, text.size() - 1), "");
-    }
+        refuseEmpty(text.substr(0, text.size() - 1));
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success &error) { // --help
@@ -157,16 +133,16 @@ int main(int argc, char **argv) {
     }
     for (const CLI::Option *option : app.get_options())
       for (const std::string &value : option->results())
-        checkHasValue(option->get_name(), value);
-    if (options.processes)
-      options.run.setProcesses(*options.processes);
+        if (value.empty())
+          refuseEmpty(option->get_name());
     checkBackend(options.run.backend);
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
     if (!options.streams.empty())
       options.run.streams = parseStreamMode(options.streams);
-    return run(options);
+    run(options);
+    return 0;
   } catch (const std::exception &e) {
     if (options.json)
       std::puts(dump({{"ok", false}, {"error", e.what()}}).c_str());

@@ -5,23 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Utils/NameList.h"
 #include "frontends/onnx/Import.h"
-#include "frontends/onnx/WeightsWriter.h"
 #include "lowering/files/OutputStream.h"
 #include "tools/common/CommandLine.h"
+#include "tools/import/Notes.h"
+#include "tools/import/Outputs.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -81,127 +76,6 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-/// Whether files can lie beside this one: it is no device or pipe, nor standard
-/// output by another name.
-static bool hasNeighbours(StringRef path) {
-  llvm::sys::fs::file_status status, standardOutput;
-  if (path == "-")
-    return false;
-  if (llvm::sys::fs::status(path, status))
-    return true;
-  return llvm::sys::fs::is_regular_file(status) &&
-         (llvm::sys::fs::status(STDOUT_FILENO, standardOutput) ||
-          !llvm::sys::fs::equivalent(status, standardOutput));
-}
-
-/// Writes the program, and its parameters unless `weights` is empty. Both
-/// appear at once.
-static llvm::Error writeOutputs(const frontend::ImportedModel &imported,
-                                StringRef program, StringRef weights) {
-  auto programStream = OutputStream::open(program);
-  if (!programStream)
-    return programStream.takeError();
-  OpPrintingFlags flags;
-  flags.enableDebugInfo(locations);
-  ModuleOp module = imported.module.get();
-  module.print((*programStream)->os(), flags);
-  (*programStream)->os() << "\n";
-  if (weights.empty())
-    return (*programStream)->keep();
-  auto weightsStream = OutputStream::open(weights);
-  if (!weightsStream)
-    return weightsStream.takeError();
-  frontend::writeSafetensors((*weightsStream)->os(), imported.parameters);
-  return OutputStream::keep({weightsStream->get(), programStream->get()});
-}
-
-/// What a schedule cannot place, and training does not change.
-static void noteFolded(ArrayRef<std::string> names) {
-  if (names.empty())
-    return;
-  bool isOne = names.size() == 1;
-  const char *them = isOne ? "it" : "them";
-  raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
-  os << names.size() << " parameter" << (isOne ? "" : "s") << " of the model "
-     << (isOne ? "is no argument" : "are no arguments")
-     << ", as the exporter made constants of what is computed from " << them
-     << ", or nothing reads " << them << " by this name: ";
-  os << listNames(names) << "; training leaves " << them << " as "
-     << (isOne ? "it is" : "they are")
-     << ", unless tied to another parameter\n";
-}
-
-/// What training cannot reach through a parameter that it does change.
-static void noteComputed(ArrayRef<std::string> names) {
-  if (names.empty())
-    return;
-  bool isOne = names.size() == 1;
-  raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
-  os << names.size() << (isOne ? " table" : " tables") << " of the file "
-     << (isOne ? "is" : "are")
-     << " the exporter's own, made when it folded constants: ";
-  os << listNames(names) << "; a parameter that went into "
-     << (isOne ? "it" : "them")
-     << " gets no gradient this way\n";
-}
-
-/// Where the file's own shape inference was wrong.
-static void warnOfSizes(ArrayRef<std::string> wrong) {
-  if (wrong.empty())
-    return;
-  raw_ostream &os = llvm::WithColor::warning(llvm::errs(), "dist-import");
-  os << wrong.front();
-  if (wrong.size() > 1)
-    os << ", and " << wrong.size() - 1 << " more of that kind";
-  os << "; what the operators compute is taken\n";
-}
-
-/// What is read in a way that the file does not say.
-static void
-noteTypes(const std::map<std::string, std::vector<std::string>> &taken) {
-  for (const auto &[what, nodes] : taken) {
-    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
-    os << what << "; in " << nodes.size()
-       << (nodes.size() == 1 ? " node: " : " nodes: ");
-    os << listNames(nodes) << "\n";
-  }
-}
-
-/// Names that a schedule may use, but that may be wrong in a checkpoint.
-static void noteDoubts(ArrayRef<frontend::Parameter> parameters) {
-  std::map<StringRef, std::vector<std::string>> names;
-  for (const frontend::Parameter &parameter : parameters)
-    if (!parameter.doubt.empty())
-      names[parameter.doubt].push_back(parameter.name);
-  for (const auto &[doubt, of] : names) {
-    bool isOne = of.size() == 1;
-    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
-    os << of.size() << " parameter" << (isOne ? " is " : "s are each ") << doubt
-       << ": ";
-    os << listNames(of) << "; training refuses " << (isOne ? "it" : "them")
-       << " unless asked for\n";
-  }
-}
-
-/// How running statistics differ from PyTorch's.
-static void noteStatistics(ArrayRef<std::string> left,
-                           ArrayRef<std::string> last) {
-  if (!left.empty()) {
-    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
-    os << left.size() << (left.size() == 1 ? " norm" : " norms")
-       << " in training mode with running statistics that are computed from "
-          "parameters, which training leaves as they are: ";
-    os << listNames(left) << "\n";
-  }
-  if (!last.empty()) {
-    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
-    os << last.size() << (last.size() == 1 ? " batch norm" : " batch norms")
-       << " of momentum 1, as which momentum=None is exported too: ";
-    os << listNames(last)
-       << "; running statistics are the last batch's alone\n";
-  }
-}
-
 int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
   ::dist::handleSignals("dist-import");
@@ -222,31 +96,13 @@ int main(int argc, char **argv) {
                   "in --bind batch=2");
     options.bindings.emplace_back(name.str(), number.str());
   }
-  llvm::SmallString<128> weightsPath(weights.getValue());
-  if (weightsPath == "-")
-    return fail("--weights -: the program names the file of its parameters, "
-                "which standard output is not; name a file");
-  bool isBeside = hasNeighbours(output);
-  if (weightsPath.empty() && isBeside) {
-    weightsPath = output;
-    llvm::sys::path::replace_extension(weightsPath, "safetensors");
-    if (weightsPath == output)
-      return fail("-o " + output +
-                  ": the parameters would go to the same "
-                  "file; name another one with --weights");
-  }
-  // The module names its weights relative to itself.
-  options.weights = weightsPath.str().str();
-  if (!weights.getNumOccurrences())
-    options.weights = llvm::sys::path::filename(weightsPath).str();
-  else if (output != "-" && llvm::sys::path::parent_path(weightsPath) ==
-                                llvm::sys::path::parent_path(output))
-    options.weights = llvm::sys::path::filename(weightsPath).str();
-  else if (!llvm::sys::path::is_absolute(weightsPath) && output != "-") {
-    llvm::SmallString<128> absolute(weightsPath);
-    llvm::sys::fs::make_absolute(absolute);
-    options.weights = absolute.str().str();
-  }
+  std::optional<std::string> asked;
+  if (weights.getNumOccurrences())
+    asked = weights;
+  llvm::Expected<ImportOutputs> outputs = findImportOutputs(output, asked);
+  if (!outputs)
+    return fail(llvm::toString(outputs.takeError()));
+  options.weights = outputs->weightsName;
 
   llvm::Expected<frontend::Model> model = frontend::readModel(input);
   if (!model)
@@ -262,32 +118,17 @@ int main(int argc, char **argv) {
         "': the program names this file of its parameters, but it is "
         "no UTF-8; choose another name with " +
         (weights.getNumOccurrences() ? "--weights" : "-o or --weights"));
-  if (!imported->parameters.empty() && weightsPath.empty() && output != "-")
+  if (!imported->parameters.empty() && outputs->weights.empty() &&
+      output != "-")
     llvm::WithColor::warning(llvm::errs(), "dist-import")
         << "-o " << output
         << ": no file can lie beside it, so that the parameters are not "
            "written; name a file with --weights\n";
 
-  bool writesWeights = !weightsPath.empty() && !imported->parameters.empty();
   for (const std::string &file : model->files)
     ::dist::noteInput(file);
-  if (llvm::Error failure = writeOutputs(
-          *imported, output, writesWeights ? StringRef(weightsPath) : ""))
+  if (llvm::Error failure = writeImport(*imported, *outputs, locations))
     return fail(llvm::toString(std::move(failure)));
-  noteFolded(imported->foldedParameters);
-  noteComputed(imported->computedConstants);
-  warnOfSizes(imported->wrongSizes);
-  noteDoubts(imported->parameters);
-  noteTypes(imported->takenTypes);
-  noteStatistics(imported->leftStatistics, imported->lastStatistics);
-  if (!imported->foldedParameters.empty() ||
-      !imported->computedConstants.empty() ||
-      llvm::any_of(imported->parameters, [](const auto &parameter) {
-        return !parameter.doubt.empty();
-      }))
-    llvm::WithColor::note(llvm::errs(), "dist-import")
-        << "to train, export without folding: torch.onnx.export with "
-           "optimize=False, or with dynamo=False and do_constant_folding=False "
-           "(docs/train-export.md)\n";
+  noteImport(*imported);
   return 0;
 }

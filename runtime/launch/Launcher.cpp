@@ -34,13 +34,6 @@ std::string dist::targetOf(const std::string &backend) {
   return findLauncher(backend).target();
 }
 
-void RunOptions::setProcesses(int64_t number) {
-  if (number < 1)
-    throw Error("-n " + std::to_string(number) + ": must be at least 1");
-  backend = "processes";
-  processes = number;
-}
-
 Topology dist::topologyOf(const Manifest &manifest) {
   Topology topology;
   topology.mesh = manifest.mesh;
@@ -96,11 +89,13 @@ static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
 
 RunResult dist::launch(const Program &program, const Inputs &inputs,
                        const RunOptions &options) {
-  const BackendLauncher &launcher = findLauncher(options.backend);
+  const std::string &backend =
+      options.processes ? std::string("processes") : options.backend;
+  const BackendLauncher &launcher = findLauncher(backend);
   const Manifest &manifest = program.manifest;
   if (manifest.target != launcher.target())
     throw Error("the program is compiled for target " + manifest.target +
-                ", but --backend " + options.backend + " runs those for " +
+                ", but --backend " + backend + " runs those for " +
                 launcher.target());
   if (options.processes && options.processes != manifest.mesh.size())
     throw Error("-n " + std::to_string(options.processes) +

@@ -6,6 +6,7 @@
 #include "dist/Timeline.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <list>
 #include <map>
@@ -63,6 +64,24 @@ nameFiles(const std::string &folder, const RunResult &result) {
     files[(fs::path(folder) / file).string()] = &output.tensor;
   }
   return files;
+}
+
+std::string dist::describeRun(const Program &program, const RunResult &result,
+                              bool areWritten) {
+  std::string text;
+  for (const RunResult::Output &output : result.outputs)
+    text += output.name + ": " + dtypeName(output.tensor.dtype) +
+            toString(output.tensor.shape) + (areWritten ? " written\n" : "\n");
+  int64_t ranks = program.manifest.mesh.size();
+  size_t runs = result.seconds.size();
+  char best[64];
+  std::snprintf(best, sizeof(best), "%.3f",
+                1e3 * *std::min_element(result.seconds.begin(),
+                                        result.seconds.end()));
+  return text + std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") +
+         (runs == 1 ? "1 run, " + std::string(best) +
+                          " ms with what only the first takes (--repeat)\n"
+                    : std::to_string(runs) + " runs, best " + best + " ms\n");
 }
 
 void dist::writeOutputs(const std::string &folder, const std::string &trace,

@@ -23,7 +23,8 @@ struct RunOptions {
   std::string backend = "threads";
   /// How long a rank's process may be stopped before the run fails.
   double timeoutSeconds = 60;
-  /// As many as the mesh must have devices; 0: any number.
+  /// If not 0, the backend is "processes", and the mesh must have as many
+  /// devices.
   int64_t processes = 0;
   /// "" for the manifest's own.
   std::string weights;
@@ -44,9 +45,6 @@ struct RunOptions {
   /// Winograd's algorithm is not used then: its rounding errors depend on
   /// neighbours.
   bool directConvolutions = false;
-
-  /// As -n says. Throws Error.
-  void setProcesses(int64_t number);
 };
 
 struct RunResult {

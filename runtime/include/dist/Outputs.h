@@ -9,6 +9,11 @@
 
 namespace dist {
 
+/// A line for each result, and one for the ranks and the best of the runs.
+/// `areWritten` is whether results are in files.
+std::string describeRun(const Program &program, const RunResult &result,
+                        bool areWritten);
+
 /// Writes each result, whole, to NAME.npy in `folder`, which is created if it
 /// does not exist, and the run's trace to `trace`. "" means no such output. A
 /// '/' in a name becomes '_'. All files appear at once, or none does. Throws
