@@ -19,8 +19,8 @@ namespace dist {
 /// Who has the rows that one member's indices name.
 class RowPlan {
 public:
-  /// In time that is linear in the indices, or where these are few of many rows,
-  /// theirs to sort.
+  /// In time that is linear in the indices, or where these are few of many
+  /// rows, theirs to sort.
   RowPlan(int32_t comm, const Communicator &communicator, int64_t whole,
           int64_t count, const int64_t *indices);
 
