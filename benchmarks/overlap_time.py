@@ -192,7 +192,7 @@ def main():
                 for program in group:
                     program.turn()
         print(f"link {a.link}, machine {a.machine}, cores {a.cores}; best steps, ms")
-        print(f"{'':24s} {'measured':>9s} {'ratio':>6s} {'exposed':>8s} {'foreseen':>9s} {'foreseen/measured':>18s} {'bits':>6s}")
+        print(f"{'':24s} {'measured':>9s} {'ratio':>6s} {'exposed':>8s} {'estimated':>9s} {'estimated/measured':>18s} {'bits':>6s}")
         ok = True
         for schedule, group in programs.items():
             synchronous = group[0]
@@ -200,12 +200,12 @@ def main():
             expected = synchronous.results(folder)
             best = (2.0, 2.0)
             for program in group:
-                measured, foreseen = min(program.times), program.predict()
+                measured, estimated = min(program.times), program.predict()
                 ratio, exposed = measured / base, (measured - (base - links)) / links
                 files, got = sorted(os.listdir(expected)), program.results(folder)
                 same = bool(files) and sorted(filecmp.cmpfiles(expected, got, files, shallow=False)[0]) == files
                 ok &= same
-                print(f"{program.name:24s} {measured * 1e3:9.2f} {ratio:6.3f} {exposed:8.0%} {foreseen * 1e3:9.2f} {foreseen / measured:18.2f} {'same' if same else 'OTHER':>6s}")
+                print(f"{program.name:24s} {measured * 1e3:9.2f} {ratio:6.3f} {exposed:8.0%} {estimated * 1e3:9.2f} {estimated / measured:18.2f} {'same' if same else 'OTHER':>6s}")
                 if program is not synchronous:
                     best = min(best, (ratio, exposed))
             goal = (GRADIENT_GOALS if a.gradients else GOALS)[schedule]

@@ -11,7 +11,7 @@ part of --seconds is spent, and the best step of all counts. Exit status 1
 where an overlapped program takes more than --most (1.02) of the time of the synchronous one, or has other bits than one that
 joins exchanges as it does and is synchronous otherwise: joined, a device computes other rows at once, and with them other bits.
 
-`//test/e2e:foreseen` says what the model estimates for all of them.
+`//test/e2e:estimated` says what the model estimates for all of them.
 """
 import argparse
 import filecmp

@@ -21,8 +21,8 @@ namespace mlir {
 class PassManager;
 namespace dist {
 
-/// Lets `sources` open text files only, and print of a long line the part around
-/// a diagnostic's column.
+/// Lets `sources` open text files only, and print of a long line the part
+/// around a diagnostic's column.
 void quoteText(llvm::SourceMgr &sources);
 
 /// Prints "error: TEXT", for errors without a location, and keeps it.
@@ -59,8 +59,8 @@ private:
 };
 
 /// Has remarks and warnings that are alike but for the numbers of layers
-/// printed as one, with their count: at the end of this object's life, or before
-/// an error. It stands where the first of them does.
+/// printed as one, with their count: at the end of this object's life, or
+/// before an error. It stands where the first of them does.
 class AlikeRemarks : ScopedDiagnosticHandler {
 public:
   explicit AlikeRemarks(MLIRContext *context);

@@ -214,8 +214,8 @@ static std::string describeRings(ScheduleOp schedule, const ScopeIndex &scopes,
 
 /// Moves the schedule of `options` into the model. Returns the schedule to
 /// apply, with its includes; null if there is no schedule.
-static FailureOr<ScheduleOp> findAppliedSchedule(ModuleOp model,
-                                                 DistDistributeOptions &options) {
+static FailureOr<ScheduleOp>
+findAppliedSchedule(ModuleOp model, DistDistributeOptions &options) {
   if (!options.schedule.empty()) {
     FailureOr<ScheduleOp> loaded =
         loadSchedule(model, options.schedule, options.scheduleName);

@@ -1,6 +1,7 @@
 //===- EraseAnnotations.cpp - Any level but 3 to level 0 ------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
@@ -39,7 +40,7 @@ struct EraseAnnotationsPass
       for (StringRef name :
            {StringRef(kShardingsAttr), StringRef(kShardingAttr),
             StringRef(kFuseAttr), StringRef(kBackwardAttr),
-            StringRef(kRecomputedAttr)})
+            StringRef(kRecomputedAttr), StringRef(kWindowCauseAttr)})
         op->removeDiscardableAttr(name);
       if (auto words = dyn_cast<RandomWordsOp>(op)) {
         words.removeAxesAttr();

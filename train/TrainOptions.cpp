@@ -91,7 +91,8 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
       throw host::Error("--" + option->ArgStr.str() +
                         ": does not go with --train, which does many steps");
   if (steps < 1)
-    throw host::Error("--train: --steps N says at which step it ends, and is at least 1");
+    throw host::Error(
+        "--train: --steps N says at which step it ends, and is at least 1");
   std::string problem;
   if (!Optimizer::parse(getOptimizer(), problem))
     throw host::Error("--optimizer " + optimizer + ": " + problem);

@@ -171,9 +171,9 @@ std::vector<Recorded> mlir::dist::readRecorded(ArrayRef<std::string> expect,
     if (name.empty() || file.empty())
       throw host::Error("--expect " + option + ": expected NAME=FILE.npy");
     if (!llvm::is_contained(names, name))
-      throw host::Error("the program has no result '" + name +
-                        "'; its results are:" +
-                        (names.empty() ? " none" : " " + llvm::join(names, " ")));
+      throw host::Error(
+          "the program has no result '" + name + "'; its results are:" +
+          (names.empty() ? " none" : " " + llvm::join(names, " ")));
     recorded.push_back({name, file, host::readNpy(file)});
   }
   return recorded;

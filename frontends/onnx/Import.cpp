@@ -6,8 +6,8 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "frontends/onnx/Refusals.h"
+#include "frontends/onnx/definitions/Definitions.h"
 #include "frontends/onnx/operators/Converter.h"
-#include "frontends/onnx/operators/Definitions.h"
 #include "frontends/onnx/operators/RunningStatistics.h"
 #include "frontends/onnx/reading/Scopes.h"
 

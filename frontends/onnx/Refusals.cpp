@@ -1,6 +1,6 @@
 //===- Refusals.cpp - What cannot be imported -----------------------------===//
 
-#include "Refusals.h"
+#include "frontends/onnx/Refusals.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -29,7 +29,8 @@ std::string Refusals::describe(int64_t opset) const {
     os << "\n  " << entry.count << " x " << entry.what << ", first in '"
        << entry.first->label() << "' (node " << entry.first->ordinal << ")";
   if (openNames.empty()) {
-    os << "\n  docs/import.md says what is imported, and what to export instead";
+    os << "\n  docs/import.md says what is imported, and what to export "
+          "instead";
     return text;
   }
   os << "\n  with these sizes given, it may be otherwise:";

@@ -19,7 +19,8 @@ namespace mlir::dist::frontend {
 class Refusals {
 public:
   void add(const Node &node, const std::string &what);
-  /// Names of open sizes that it hung on, and limits within which it would not.
+  /// Names of open sizes that it depends on, and limits within which it would
+  /// not.
   void addSizes(const std::set<std::string> &names,
                 llvm::ArrayRef<SizeLimit> within);
 

@@ -8,9 +8,9 @@
 namespace mlir::dist {
 
 /// An error if inlining all calls gives the entry function more than
-/// kMostInlinedOps ops more than the module has. Each level of functions that call
-/// the next one twice doubles the number. Success without an entry function.
-/// Linear in the module.
+/// kMostInlinedOps ops more than the module has. Each level of functions that
+/// call the next one twice doubles the number. Success without an entry
+/// function. Linear in the module.
 LogicalResult limitInlining(ModuleOp module);
 
 } // namespace mlir::dist

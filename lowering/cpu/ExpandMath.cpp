@@ -127,7 +127,8 @@ struct ExpandMath : dist::impl::DistCpuExpandMathBase<ExpandMath> {
         return arith::ConstantOp::create(b, attr);
       };
       const llvm::fltSemantics &type =
-          cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
+          cast<FloatType>(getElementTypeOrSelf(x.getType()))
+              .getFloatSemantics();
       Value infinity = number(APFloat::getInf(type));
       Value isNegative = arith::CmpFOp::create(
           b, arith::CmpFPredicate::OEQ, x,

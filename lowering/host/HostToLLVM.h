@@ -13,11 +13,11 @@
 
 namespace mlir::dist {
 
-/// Converts the module, whose memory is planned, to the LLVM dialect: upstream's
-/// patterns and those of the rt dialect. An i1 in memory is a byte. Returns the
-/// entry function, whose arguments are the rank, the buffers, the arena and the
-/// status word; makeEntryPoint is called last. Fails, with an error, if the
-/// module has no such function or an op that has no conversion.
+/// Converts the module, whose memory is planned, to the LLVM dialect:
+/// upstream's patterns and those of the rt dialect. An i1 in memory is a byte.
+/// Returns the entry function, whose arguments are the rank, the buffers, the
+/// arena and the status word; makeEntryPoint is called last. Fails, with an
+/// error, if the module has no such function or an op that has no conversion.
 FailureOr<LLVM::LLVMFuncOp> convertHostToLLVM(ModuleOp module);
 
 /// Fuses each product with the sum that alone reads it, if both may be

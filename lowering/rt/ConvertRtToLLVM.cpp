@@ -514,8 +514,8 @@ struct LowerFail : RuntimePattern<FailOp> {
         rewriter, loc, first, constant(0), constant(1 + check),
         LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
     if (op.getValue()) {
-      Value isFirst =
-          LLVM::ExtractValueOp::create(rewriter, loc, result, ArrayRef<int64_t>{1});
+      Value isFirst = LLVM::ExtractValueOp::create(rewriter, loc, result,
+                                                   ArrayRef<int64_t>{1});
       Block *before = op->getBlock();
       Block *after = rewriter.splitBlock(before, op->getIterator());
       Block *won = rewriter.createBlock(after);

@@ -83,7 +83,8 @@ struct LowerConstants : dist::impl::DistLowerConstantsBase<LowerConstants> {
     auto entry =
         dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
     Builder builder(&getContext());
-    llvm::MapVector<std::pair<Attribute, Attribute>, SmallVector<LocalConstantOp>>
+    llvm::MapVector<std::pair<Attribute, Attribute>,
+                    SmallVector<LocalConstantOp>>
         parts;
     WalkResult walked = module.walk([&](Operation *op) {
       if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

@@ -38,8 +38,8 @@ inline constexpr uint64_t kMostRepetitions = 1000;
 inline constexpr size_t kMostAutomatonNodes = 1 << 20;
 
 /// Boxes into which the loops of an op are cut to find the range of an index of
-/// a map; one that needs more is refused. Bounds of sums, products and divisions
-/// are found with a few dozen.
+/// a map; one that needs more is refused. Bounds of sums, products and
+/// divisions are found with a few dozen.
 inline constexpr unsigned kMostBoxes = 1 << 14;
 
 //===----------------------------------------------------------------------===//

@@ -2,8 +2,8 @@
 // The cotangent of a sum reaches all iterations alike. That of a maximum or
 // minimum reaches those that attain it. In a window, and if its position is
 // found as well (dist.first), it is the first one; else all get the same share
-// (PyTorch's max_pool, max and amax). In a product, each factor gets the product of the
-// others. If a value is overwritten, the last one counts.
+// (PyTorch's max_pool, max and amax). In a product, each factor gets the
+// product of the others. If a value is overwritten, the last one counts.
 //
 //===----------------------------------------------------------------------===//
 

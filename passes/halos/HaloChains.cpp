@@ -26,7 +26,7 @@ HaloChains::HaloChains(Block &block, const DeviceLine &line, StepTimes *times)
 
 /// Why an exchange can bring no more rows than it does, or "".
 static std::string whyFixed(HaloExchangeOp op, const DeviceLine &line) {
-  if (op->hasAttr(kCauseAttr))
+  if (op->hasAttr(kFixedRowsAttr))
     return "a dist.sync says how many rows are exchanged here";
   if (getStream(op) != 0)
     return "it is on a stream already";

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -190,7 +191,8 @@ std::string ChainChoice::describe() {
 static void moveBeforeReshapes(HaloExchangeOp op) {
   auto expand = op.getOperand().getDefiningOp<tensor::ExpandShapeOp>();
   if (!expand || expand->getBlock() != op->getBlock() ||
-      op->hasAttr(kCauseAttr) || !op.getResult().getType().hasStaticShape())
+      op->hasAttr(kFixedRowsAttr) ||
+      !op.getResult().getType().hasStaticShape())
     return;
   auto isRows = [&](const ReassociationIndices &group) {
     return llvm::is_contained(group, static_cast<int64_t>(op.getDim()));

@@ -1,5 +1,6 @@
 //===- LocalWindows.cpp - Windows of ops that become local ----------------===//
 
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
@@ -32,7 +33,7 @@ static Value getFill(OpBuilder &builder, tensor::PadOp pad) {
 }
 
 std::string mlir::dist::describeWindows(Operation *op, const Twine &what) {
-  auto cause = op->getAttrOfType<StringAttr>(kCauseAttr);
+  auto cause = op->getAttrOfType<StringAttr>(kWindowCauseAttr);
   return (cause ? cause.str() + ": " : std::string()) + what.str();
 }
 

@@ -1,6 +1,7 @@
 //===- SyncedHalos.cpp - Rows that syncs bring beside a value -------------===//
 
 #include "passes/halos/SyncedHalos.h"
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -195,10 +196,7 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
       sync.getMeshAttr(), sync.getCauseAttr());
   if (Attribute scope = sync->getAttr(kScopeAttr))
     made->setDiscardableAttr(kScopeAttr, scope);
-  // Who asked for it: as wide as it is, it stays.
-  StringAttr cause = sync.getCauseAttr();
-  made->setDiscardableAttr(kCauseAttr,
-                           cause ? cause : builder.getStringAttr("dist.sync"));
+  made->setDiscardableAttr(kFixedRowsAttr, builder.getUnitAttr());
   exchanges.insert(made);
   halo.wide = made.getResult();
   all.push_back(

@@ -1,4 +1,4 @@
-//===- Predict.cpp - What a step is foreseen to take ----------------------===//
+//===- Predict.cpp - Estimated time of a step -----------------------------===//
 
 #include "passes/report/Predict.h"
 #include "dist/Tensor.h"

@@ -1,4 +1,4 @@
-//===- Strategies.cpp - Ways to share out an attention --------------------===//
+//===- Strategies.cpp - Ways to shard an attention ------------------------===//
 //
 // For an attention whose queries or heads are sharded: the bytes of each
 // strategy, and the work of the busiest rank. (Jacobs et al., "DeepSpeed

@@ -27,23 +27,6 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Where a value of level 2 is placed; null where nothing says so.
-static ShardingAttr getPlacement(Value value) {
-  if (auto result = dyn_cast<OpResult>(value)) {
-    auto shardings =
-        result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);
-    return shardings
-               ? dyn_cast<ShardingAttr>(shardings[result.getResultNumber()])
-               : ShardingAttr();
-  }
-  auto argument = cast<BlockArgument>(value);
-  auto function =
-      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return function ? function.getArgAttrOfType<ShardingAttr>(
-                        argument.getArgNumber(), kShardingAttr)
-                  : ShardingAttr();
-}
-
 /// Whether the dimension of queries is in plain blocks over exactly `axes`. The
 /// operand that `query` was computed from tells.
 static bool isCutOver(AttentionOp op, Value query, ArrayAttr axes) {

@@ -145,7 +145,8 @@ static LogicalResult checkElement(Operation *op, Value tensor,
   for (auto [dim, value] : llvm::enumerate(indices)) {
     std::optional<int64_t> index = getConstantIntValue(value);
     int64_t size = type.getDimSize(dim);
-    if (index && (*index < 0 || (!ShapedType::isDynamic(size) && *index >= size)))
+    if (index &&
+        (*index < 0 || (!ShapedType::isDynamic(size) && *index >= size)))
       return op->emitOpError() << "is at " << *index << " in dimension " << dim
                                << " of " << type;
   }
@@ -215,7 +216,8 @@ static LogicalResult checkLoop(LoopLikeOpInterface loop) {
       continue;
     APInt one(width + 2, 1);
     APInt turns = (*end - *first + *step - one).sdiv(*step);
-    APInt most = APInt::getLowBitsSet(width + 2, isUnsigned ? width : width - 1);
+    APInt most =
+        APInt::getLowBitsSet(width + 2, isUnsigned ? width : width - 1);
     if (first->slt(*end) && (*first + turns * *step).sgt(most))
       return loop->emitOpError()
              << "from " << print(*first) << " to " << print(*end) << " by "
@@ -245,7 +247,8 @@ struct Interval {
 
 /// What `expr` is within `box`, or more. Nothing if that leaves 64 bits, or
 /// divides by what is no positive constant.
-static std::optional<Interval> getRange(AffineExpr expr, ArrayRef<Interval> box) {
+static std::optional<Interval> getRange(AffineExpr expr,
+                                        ArrayRef<Interval> box) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return Interval{constant.getValue(), constant.getValue()};
   if (auto dim = dyn_cast<AffineDimExpr>(expr))

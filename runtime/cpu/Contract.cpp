@@ -17,6 +17,7 @@
 #include "dist/Tensor.h"
 #include "runtime/cpu/ContractLoops.h"
 #include "runtime/cpu/Dnnl.h"
+#include "runtime/cpu/Gemm.h"
 #include "runtime/rank/Rank.h"
 
 #include <chrono>
@@ -26,144 +27,6 @@
 
 using namespace dist;
 using dnnl::memory;
-
-namespace {
-
-/// An operand of a matrix product: strides of its rows and columns.
-struct MatrixStrides {
-  int64_t row, column;
-};
-
-/// How dnnl_sgemm can read a rows x columns matrix: without copy if one of the
-/// strides is 1 and the other no less than the extent.
-struct GemmOperand {
-  bool direct = false;
-  char transposed = 'N';
-  int64_t leading = 1;
-};
-
-} // namespace
-
-static GemmOperand gemmOperand(MatrixStrides strides, int64_t rows,
-                               int64_t columns) {
-  // The stride of an extent of 1 is never used.
-  if ((strides.column == 1 || columns == 1) &&
-      (strides.row >= columns || rows == 1))
-    return {true, 'N', rows == 1 ? columns : strides.row};
-  if ((strides.row == 1 || rows == 1) &&
-      (strides.column >= rows || columns == 1))
-    return {true, 'T', columns == 1 ? rows : strides.column};
-  return {false, 'N', columns};
-}
-
-namespace {
-/// How one f32 product is passed to dnnl_sgemm. Without AVX-512, dnnl_sgemm
-/// reads its operands in place unless m and n are both large. Then rows that
-/// are a multiple of 1 KiB apart use the same cache sets: 2048x1024x256 with a
-/// transposed takes 2.6 times as long (benchmarks/contract_benchmark). With
-/// AVX-512, so do rows of a transposed a that are 4 KiB apart if b is narrow:
-/// 1.4 to 1.7 times. In these cases the operand is copied, some rows at a time,
-/// to rows that do not compete.
-struct GemmCall {
-  int64_t m, n, k;
-  GemmOperand a, b, c;
-  /// Whether a and b have changed places, since c is stored by columns: its
-  /// transpose is b^T a^T.
-  bool isSwapped = false;
-  /// Whether the rows of a or b are copied apart from each other.
-  bool spreadsA = false, spreadsB = false;
-
-  GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m, int64_t n,
-           int64_t k);
-  bool copies() const { return spreadsA || spreadsB; }
-
-  /// Rows that are copied at a time.
-  static constexpr int64_t rows = 256;
-};
-} // namespace
-
-static bool hasAvx512() {
-  static const bool has = (static_cast<int>(dnnl::get_effective_cpu_isa()) &
-                           static_cast<int>(dnnl::cpu_isa::avx512_core)) ==
-                          static_cast<int>(dnnl::cpu_isa::avx512_core);
-  return has;
-}
-
-/// Whether dnnl_sgemm reads operands in place: oneDNN 2.6,
-/// src/cpu/x64/gemm/gemm_driver.cpp, nocopy_checker_avx2.
-static bool readsInPlace(int64_t m, int64_t n) {
-  return !hasAvx512() && 1.0 / m + 1.0 / n >= 0.0038;
-}
-
-/// Rows below which dnnl_sgemm takes longer to read operands than to compute.
-constexpr int64_t fewestRows = 8;
-
-GemmCall::GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m,
-                   int64_t n, int64_t k)
-    : m(m), n(n), k(k), a(a), b(b), c(c) {
-  if (c.transposed == 'T') {
-    isSwapped = true;
-    std::swap(this->a, this->b);
-    std::swap(this->m, this->n);
-    for (GemmOperand *operand : {&this->a, &this->b})
-      operand->transposed = operand->transposed == 'N' ? 'T' : 'N';
-  }
-  if (hasAvx512()) {
-    spreadsA = this->a.transposed == 'T' && this->a.leading % 1024 == 0 &&
-               this->m >= 1024 && this->n < 768;
-    return;
-  }
-  if (!readsInPlace(m, n) || this->m < fewestRows)
-    return;
-  auto isFar = [](const GemmOperand &operand) {
-    return operand.leading % 256 == 0 && operand.leading > 0;
-  };
-  spreadsA = this->a.transposed == 'T' && isFar(this->a) && this->n >= 128;
-  spreadsB = this->b.transposed == 'N' && isFar(this->b) && this->n >= 8;
-}
-
-/// Copies a strided matrix to a dense one, or back.
-static void pack(const float *in, MatrixStrides strides, int64_t rows,
-                 int64_t columns, float *out) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      out[i * columns + j] = in[i * strides.row + j * strides.column];
-}
-
-static void unpack(const float *in, MatrixStrides strides, int64_t rows,
-                   int64_t columns, float *out) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      out[i * strides.row + j * strides.column] = in[i * columns + j];
-}
-
-/// A strided matrix of `dtype` as a dense one of f32, and back.
-static void convertFrom(dist_dtype dtype, const char *in, MatrixStrides strides,
-                        int64_t rows, int64_t columns,
-                        std::vector<float> &out) {
-  out.resize(rows * columns);
-  if (dtype == DIST_F32)
-    return pack(reinterpret_cast<const float *>(in), strides, rows, columns,
-                out.data());
-  auto *values = reinterpret_cast<const uint16_t *>(in);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      out[i * columns + j] =
-          bfloatToFloat(values[i * strides.row + j * strides.column]);
-}
-
-static void convertTo(dist_dtype dtype, const std::vector<float> &in,
-                      MatrixStrides strides, int64_t rows, int64_t columns,
-                      char *out) {
-  if (dtype == DIST_F32)
-    return unpack(in.data(), strides, rows, columns,
-                  reinterpret_cast<float *>(out));
-  auto *values = reinterpret_cast<uint16_t *>(out);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      values[i * strides.row + j * strides.column] =
-          floatToBfloat(in[i * columns + j]);
-}
 
 static memory::data_type dnnlType(int32_t dtype) {
   return dtype == DIST_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
@@ -175,20 +38,23 @@ static std::string nameOf(int32_t dtype) {
   return dtypeName(static_cast<dist_dtype>(dtype));
 }
 
+/// Whether the result is added to what is there.
+static dnnl::primitive_attr describeSum(bool accumulating) {
+  dnnl::primitive_attr attributes;
+  if (accumulating) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  return attributes;
+}
+
 /// Uses of an element that pay for copying it once more.
 constexpr int64_t fewestUses = 128;
 
 /// Multiplications below which a call of a convolution takes longer than they
 /// do; batches of such products are one primitive.
 constexpr int64_t smallestConvolution = 1 << 16;
-
-/// Floats from one row to the next, such that rows neither share cache lines
-/// nor compete for the same sets.
-static int64_t spreadLeading(int64_t columns) {
-  constexpr int64_t line = 16;
-  int64_t leading = (columns + line - 1) / line * line;
-  return leading % 128 == 0 ? leading + line : leading;
-}
 
 namespace dist {
 
@@ -213,8 +79,6 @@ private:
   void product(bool accumulating, const char *a, const char *b, char *c);
   GemmCall describeGemm() const;
   void gemm(bool accumulating, const float *a, const float *b, float *c);
-  void multiply(const GemmCall &call, bool accumulating, const float *a,
-                const float *b, float *c);
   void addConverted(const char *a, const char *b);
   void addProducts(size_t depth, const char *a, const char *b);
   void sumUp(size_t depth, bool accumulating, const char *a, const char *b,
@@ -336,12 +200,6 @@ bool ContractPlan::makeConvolution(bool accumulating,
   if ((isApartA && n < fewestUses) || (isApartC && k < fewestUses))
     return false;
 
-  dnnl::primitive_attr attributes;
-  if (accumulating) {
-    dnnl::post_ops sum;
-    sum.append_sum(1.0f);
-    attributes.set_post_ops(sum);
-  }
   try {
     auto places = [&](int64_t channels, int32_t dtype) {
       return memory::desc({1, channels, m, 1}, dnnlType(dtype),
@@ -361,7 +219,7 @@ bool ContractPlan::makeConvolution(bool accumulating,
          {1, 1},
          {0, 0},
          {0, 0}},
-        attributes, cpuEngine());
+        describeSum(accumulating), cpuEngine());
     const char *name = description.impl_info_str();
     if (std::strstr(name, "ref") || std::strstr(name, "gemm:"))
       return false;
@@ -442,12 +300,6 @@ bool ContractPlan::makePrimitive(bool withBatch, bool accumulating,
       if (stride <= 0)
         return false;
 
-  dnnl::primitive_attr attributes;
-  if (accumulating) {
-    dnnl::post_ops sum;
-    sum.append_sum(1.0f);
-    attributes.set_post_ops(sum);
-  }
   try {
     memory::desc givenB(extentsB, dnnlType(inDtype), stridesB),
         layoutB = givenB;
@@ -457,7 +309,7 @@ bool ContractPlan::makePrimitive(bool withBatch, bool accumulating,
     dnnl::matmul::primitive_desc description(
         {memory::desc(extentsA, dnnlType(inDtype), stridesA), layoutB,
          memory::desc(extentsC, dnnlType(outDtype), stridesC)},
-        attributes, cpuEngine());
+        describeSum(accumulating), cpuEngine());
     if (std::strstr(description.impl_info_str(), "ref"))
       return false;
     usePrimitive(description, givenB, primitive);
@@ -499,13 +351,6 @@ const memory &ContractPlan::packB(const char *b) {
   return found->second;
 }
 
-/// Rows of a matrix, `from` bytes apart, to rows that are `to` apart.
-static void copyRows(const char *in, int64_t from, int64_t rows, int64_t bytes,
-                     char *out, int64_t to) {
-  for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(out + row * to, in + row * from, bytes);
-}
-
 void ContractPlan::execute(dnnl::primitive &primitive, bool accumulating,
                            const char *a, const char *b, char *c) {
   int64_t m = nest.m.extent, rowA = nest.k.extent * inBytes,
@@ -533,9 +378,9 @@ void ContractPlan::execute(dnnl::primitive &primitive, bool accumulating,
 
 GemmCall ContractPlan::describeGemm() const {
   int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
-  return GemmCall(gemmOperand({nest.m.a, nest.k.a}, m, k),
-                  gemmOperand({nest.k.b, nest.n.b}, k, n),
-                  gemmOperand({nest.m.c, nest.n.c}, m, n), m, n, k);
+  return GemmCall(describeOperand({nest.m.a, nest.k.a}, m, k),
+                  describeOperand({nest.k.b, nest.n.b}, k, n),
+                  describeOperand({nest.m.c, nest.n.c}, m, n), m, n, k);
 }
 
 void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
@@ -543,12 +388,12 @@ void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
   MatrixStrides stridesA{nest.m.a, nest.k.a}, stridesB{nest.k.b, nest.n.b},
       stridesC{nest.m.c, nest.n.c};
   int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
-  if (!gemmOperand(stridesA, m, k).direct) {
+  if (!describeOperand(stridesA, m, k).direct) {
     packedA.resize(m * k);
     pack(a, stridesA, m, k, packedA.data());
     a = packedA.data();
   }
-  if (!gemmOperand(stridesB, k, n).direct) {
+  if (!describeOperand(stridesB, k, n).direct) {
     packedB.resize(k * n);
     pack(b, stridesB, k, n, packedB.data());
     b = packedB.data();
@@ -563,48 +408,9 @@ void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
   }
   if (call.isSwapped)
     std::swap(a, b);
-  multiply(call, accumulating, a, b, result);
+  multiply(call, accumulating, a, b, result, copyA, copyB);
   if (!call.c.direct)
     unpack(result, stridesC, m, n, c);
-}
-
-void ContractPlan::multiply(const GemmCall &call, bool accumulating,
-                            const float *a, const float *b, float *c) {
-  auto sgemm = [&](int64_t k, float beta, const float *a, int64_t leadingA,
-                   const float *b, int64_t leadingB) {
-    dnnl_status_t status = dnnl_sgemm(call.a.transposed, call.b.transposed,
-                                      call.m, call.n, k, 1.0f, a, leadingA, b,
-                                      leadingB, beta, c, call.c.leading);
-    if (status != dnnl_success)
-      throw Error("dist_contract: dnnl_sgemm returned " +
-                  std::to_string(status) + " for " + std::to_string(call.m) +
-                  "x" + std::to_string(k) + "x" + std::to_string(call.n));
-  };
-  if (!call.copies())
-    return sgemm(call.k, accumulating ? 1.0f : 0.0f, a, call.a.leading, b,
-                 call.b.leading);
-  // The rows of a transposed operand are steps of the sum.
-  auto take = [](const GemmOperand &operand, bool spreads, const float *data,
-                 int64_t k, int64_t steps, int64_t extent, bool rowsAreSteps,
-                 std::vector<float> &copy) -> std::pair<const float *, int64_t> {
-    data += rowsAreSteps ? k * operand.leading : k;
-    if (!spreads)
-      return {data, operand.leading};
-    int64_t leading = spreadLeading(extent);
-    copy.resize(GemmCall::rows * leading);
-    copyRows(reinterpret_cast<const char *>(data), operand.leading * 4, steps,
-             extent * 4, reinterpret_cast<char *>(copy.data()), leading * 4);
-    return {copy.data(), leading};
-  };
-  for (int64_t k = 0; k < call.k; k += GemmCall::rows) {
-    int64_t steps = std::min(GemmCall::rows, call.k - k);
-    auto [partA, leadingA] = take(call.a, call.spreadsA, a, k, steps, call.m,
-                                  call.a.transposed == 'T', copyA);
-    auto [partB, leadingB] = take(call.b, call.spreadsB, b, k, steps, call.n,
-                                  call.b.transposed == 'N', copyB);
-    sgemm(steps, accumulating || k > 0 ? 1.0f : 0.0f, partA, leadingA, partB,
-          leadingB);
-  }
 }
 
 /// packedC += a * b, in f32.

@@ -593,9 +593,9 @@ bool ConvolvePlan::areAsAssumed(const memory &image, const float *kernel,
   int32_t ofImage = getLargest(image), ofKernel = getLargestOfKernel(kernel);
   if (transforms && !(areOrdinary(ofImage) && areOrdinary(ofKernel)))
     return false;
-  return !losesNaN ||
-         (isModest(ofImage) && isModest(ofKernel) &&
-          isModest(getLargest(out)) && (!hasBias || isModest(getLargest(bias))));
+  return !losesNaN || (isModest(ofImage) && isModest(ofKernel) &&
+                       isModest(getLargest(out)) &&
+                       (!hasBias || isModest(getLargest(bias))));
 }
 
 /// False if the numbers are not as assumed; nothing is written then.

@@ -24,8 +24,8 @@ public:
   using allocator_type = std::pmr::polymorphic_allocator<>;
   template <class T> using List = std::pmr::vector<T>;
 
-  /// In time that is linear in the indices, or where these are few of many rows,
-  /// theirs to sort.
+  /// In time that is linear in the indices, or where these are few of many
+  /// rows, theirs to sort.
   RowPlan(int32_t comm, const Communicator &communicator, int64_t whole,
           int64_t count, const int64_t *indices,
           const allocator_type &allocator = {});

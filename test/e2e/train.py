@@ -508,7 +508,7 @@ class Subject:
 
     def check_predicted(self):
         """The estimate of a step, for --overlap too, is of the link that is given."""
-        foreseen = []
+        estimated = []
         for link in [], ["--link=latency=5ms"]:
             said = run(
                 "dist-run", "--train", self.path("f32.mlir"), "--steps=1", f"--data={self.path('text.npy')}",
@@ -518,9 +518,9 @@ class Subject:
             given = re.search(r"remark: [^:]*: (\S+) ms .* as given", said)
             step = re.search(r"predicted for cpu: (\S+) ms a step", said)
             assert given and step, said
-            foreseen.append((float(given[1]), float(step[1])))
-        short, long = foreseen
-        assert max(short) < 5 < min(long), foreseen
+            estimated.append((float(given[1]), float(step[1])))
+        short, long = estimated
+        assert max(short) < 5 < min(long), estimated
 
     def check_errors(self):
         data = f"--data={self.path('text.npy')}"

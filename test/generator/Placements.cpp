@@ -160,7 +160,8 @@ bool mlir::dist::test::makeSync(RandomProgram &p) {
   OperationState state(p.loc, SyncOp::getOperationName());
   SyncOp::build(p.b, state, TypeRange(type), x, StringAttr(),
                 SyncModeAttr::get(context, SyncMode::FwdPost),
-                /*number=*/IntegerAttr(), SyncKindAttr::get(context, kind), from, to,
+                /*number=*/IntegerAttr(), SyncKindAttr::get(context, kind),
+                from, to,
                 /*low=*/IntegerAttr(), /*high=*/IntegerAttr(), BoundaryAttr(),
                 p.b.getArrayAttr(refs), p.b.getI64IntegerAttr(1),
                 /*function=*/FlatSymbolRefAttr(),

@@ -7,6 +7,11 @@
   but dialects to the runtime, which includes nothing of them, nor of LLVM. No
   two folders include each other, not even by way of others.
 - A folder has at most 40 files and 9,000 lines.
+- Lines of C++ are at most 80 columns wide, but for includes and what stands in
+  raw strings, such as programs and tables.
+- Comments and texts have the usual words, not the odd ones of ODD_WORDS.
+- The name of an attribute of the dialect ("dist.scope") stands in one place,
+  and in docs/internals/attributes.md.
 """
 
 import collections
@@ -33,6 +38,17 @@ MAY_INCLUDE = {
 }
 CHECKED = sorted(MAY_INCLUDE) + ["test", "benchmarks"]
 MOST_FILES, MOST_LINES = 40, 9000
+MOST_COLUMNS = 80
+RAW_STRING = re.compile(r'R"([^(\s]*)\(.*?\)\1"', re.DOTALL)
+ODD_WORDS = {
+    r"fores(?:ee\w*|aw)": "estimate",
+    r"shar(?:e|es|ed|ing) out": "shard",
+    r"(?:hangs?|hung|hanging) on": "depend on",
+}
+ATTRIBUTE = re.compile(r'"(dist\.[a-z_]+)"')
+# Ops, not attributes.
+OPS = {"dist.sync", "dist.manual_reshard", "dist.sharding_constraint", "dist.cotangent"}
+ATTRIBUTES_PAGE = "docs/internals/attributes.md"
 
 
 def sources():
@@ -84,6 +100,32 @@ def check_room(folder, files, lines):
     return None
 
 
+def check_columns(path, text):
+    """The first line that is too wide, or None."""
+    if not path.endswith(".td"):
+        text = RAW_STRING.sub(lambda raw: "\n" * raw[0].count("\n"), text)
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > MOST_COLUMNS and not line.startswith("#include"):
+                return f"{path}:{number}: {len(line)} columns; at most {MOST_COLUMNS}"
+    return None
+
+
+def check_words(path, text):
+    """The first odd word, or None."""
+    for odd, usual in ODD_WORDS.items():
+        match = re.search(rf"\b{odd}\b", text, re.IGNORECASE)
+        if match and path.split("/")[0] in MAY_INCLUDE:
+            return f"{path}:{text[: match.start()].count(chr(10)) + 1}: '{match[0]}': the usual word is '{usual}'"
+    return None
+
+
+def check_attributes(places, page):
+    """Names of attributes that stand in several places, or not on the page, or None; `places` has the files of each."""
+    problems = [f"{name} stands in {', '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1]
+    problems += [f"{name} is not in {ATTRIBUTES_PAGE}" for name in sorted(places) if f"`{name}`" not in page]
+    return "; ".join(problems) or None
+
+
 def check_runtime(path, text):
     """The problem with the first include of LLVM in the runtime, which dist-exec is made of, or None."""
     match = re.search(r'(?m)^#include "(mlir|llvm)/.*$', text)
@@ -117,7 +159,8 @@ def find_circle(edges):
 
 
 def main():
-    banners, arrows, count = [], [], 0
+    banners, arrows, columns, words, count = [], [], [], [], 0
+    attributes = collections.defaultdict(list)
     edges = collections.defaultdict(set)
     files, lines = collections.Counter(), collections.Counter()
     for path in sources():
@@ -126,7 +169,12 @@ def main():
         count += 1
         banners.append(check_banner(path, text))
         arrows.append(check_arrow(path, text) or check_runtime(path, text))
+        columns.append(check_columns(path, text))
+        words.append(check_words(path, text))
         folder = os.path.dirname(path)
+        if path.split("/")[0] in MAY_INCLUDE and not path.endswith(".td"):
+            for name in set(ATTRIBUTE.findall(text)) - OPS:
+                attributes[name].append(path)
         files[folder] += 1
         lines[folder] += text.count("\n")
         for _, other in includes(text):
@@ -134,6 +182,8 @@ def main():
                 edges[folder].add(other)
                 edges[other].update()
     circle = find_circle(edges)
+    with open(os.path.join(ROOT, ATTRIBUTES_PAGE), encoding="utf-8") as file:
+        attributes_page = file.read()
 
     def all_of(problems):
         return "\n".join(filter(None, problems)) or None
@@ -146,12 +196,19 @@ def main():
         ("banners", 0, all_of(banners)),
         ("arrows point down", 0, all_of(arrows)),
         ("rooms are small", 0, all_of(check_room(folder, files[folder], lines[folder]) for folder in sorted(files))),
+        ("lines are not too wide", 0, all_of(columns)),
+        ("words are the usual ones", 0, all_of(words)),
+        ("attributes are named once", 0, check_attributes(attributes, attributes_page)),
         ("no circle of folders", 0, circle and "folders include each other: " + " -> ".join(circle)),
         # The checks see what they are there for.
         ("a broken banner is seen", 0, seen(check_banner("a/B.cpp", "//===- B.cpp - Text\n//---===//\n"))),
         ("an arrow up is seen", 0, seen(check_arrow("dialects/A.cpp", '#include "passes/B.h"\n'))),
         ("LLVM in the runtime is seen", 0, seen(check_runtime("runtime/A.cpp", '#include "llvm/B.h"\n'))),
         ("a large room is seen", 0, seen(check_room("passes", 41, 1) and check_room("passes", 1, 9001))),
+        ("a wide line is seen", 0, seen(check_columns("a/B.cpp", "int a; " * 12))),
+        ("an odd word is seen", 0, seen(check_words("passes/B.cpp", "it hangs on that"))),
+        ("an attribute that is named twice is seen", 0, seen(check_attributes({"dist.a": ["B.h", "C.h"]}, "`dist.a`"))),
+        ("an attribute that no page has is seen", 0, seen(check_attributes({"dist.a": ["B.h"]}, ""))),
         ("a circle is seen", 0, seen(find_circle(collections.defaultdict(set, a={"b"}, b={"c"}, c={"a"})))),
     ]
     for _, _, problem in results:

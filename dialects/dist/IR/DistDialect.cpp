@@ -309,11 +309,13 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == kWeightsAttr || name == kScopeAttr || name == kCheckpointAttr ||
-      name == kPacksAttr || name == kCauseAttr) {
+      name == kPacksAttr || name == kWindowCauseAttr) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text)
       return op->emitOpError()
              << "'" << name << "' must be a string, but is " << attr.getValue();
+    if (name == kWeightsAttr && !isa<ModuleOp>(op))
+      return op->emitOpError() << "has '" << name << "', but is no module";
     if (name == kWeightsAttr && text.getValue().contains('\0'))
       return op->emitOpError()
              << "'" << name << "' is " << text
@@ -325,6 +327,14 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError() << "'" << name << "' must be a unit attribute, "
                                << "but is " << attr.getValue();
+    return success();
+  }
+  if (name == kFixedRowsAttr) {
+    if (!isa<UnitAttr>(attr.getValue()) || !isa<HaloExchangeOp>(op))
+      return op->emitOpError()
+             << "'" << name
+             << "' is a unit attribute, on a dist.halo_exchange, "
+             << "but is " << attr.getValue();
     return success();
   }
   if (name == kStreamAttr)
@@ -350,8 +360,9 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return verifyModuleAxesAttr(op, name, attr.getValue());
   if (name == kIdleAttr) {
     if (!isa<MeshOp>(op) || !isa<DictionaryAttr>(attr.getValue()))
-      return op->emitOpError() << "'" << name << "' is a dictionary, on a mesh, "
-                               << "but is " << attr.getValue();
+      return op->emitOpError()
+             << "'" << name << "' is a dictionary, on a mesh, "
+             << "but is " << attr.getValue();
     return success();
   }
   if (name == kQueryLoopAttr) {

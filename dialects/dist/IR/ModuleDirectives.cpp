@@ -122,8 +122,8 @@ static void printTargetOver(OpAsmPrinter &printer, OpTy op,
   if (!word.empty() && op->hasAttr(word))
     printer << " " << word;
   printCount(printer, op);
-  printer.printOptionalAttrDict(op->getAttrs(),
-                                {"target", "axes", "except", "optional", "expect", word});
+  printer.printOptionalAttrDict(
+      op->getAttrs(), {"target", "axes", "except", "optional", "expect", word});
 }
 
 template <typename OpTy> static LogicalResult verifyTargetOver(OpTy op) {
@@ -195,8 +195,9 @@ void ReplaceOp::print(OpAsmPrinter &printer) {
   printer.printAttribute(getTargetAttr());
   printer << " with " << getFunctionAttr();
   printCount(printer, *this);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "function", "except", "optional", "expect"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"target", "function", "except", "optional", "expect"});
 }
 
 LogicalResult ReplaceOp::verify() { return verifyCount(*this); }

@@ -1,4 +1,4 @@
-//===- AttentionRules.cpp - Attention shared out --------------------------===//
+//===- AttentionRules.cpp - Sharded attention -----------------------------===//
 //
 // Batches (including heads), queries and features of values are parallel
 // factors. Keys are needed whole, unless a window says that queries attend to

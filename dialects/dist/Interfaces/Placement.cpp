@@ -1,12 +1,29 @@
 //===- Placement.cpp - Arithmetic on sharded dimensions -------------------===//
 
 #include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::dist;
+
+ShardingAttr mlir::dist::getPlacement(Value value) {
+  if (auto result = dyn_cast<OpResult>(value)) {
+    auto shardings =
+        result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);
+    return shardings
+               ? dyn_cast<ShardingAttr>(shardings[result.getResultNumber()])
+               : ShardingAttr();
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function ? function.getArgAttrOfType<ShardingAttr>(
+                        argument.getArgNumber(), kShardingAttr)
+                  : ShardingAttr();
+}
 
 bool mlir::dist::anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {
   return llvm::any_of(a, [&](AxisRefAttr x) {

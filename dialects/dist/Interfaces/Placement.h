@@ -125,6 +125,9 @@ struct CommonSizes {
 std::optional<CommonSizes> findCommonSizes(ArrayRef<int64_t> first,
                                            ArrayRef<int64_t> second);
 
+/// Where a value of level 2 is placed; null where nothing says so.
+ShardingAttr getPlacement(Value value);
+
 /// Whether an axis of one list is, or overlaps, an axis of the other.
 bool anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b);
 

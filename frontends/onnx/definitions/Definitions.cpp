@@ -1,6 +1,6 @@
 //===- Definitions.cpp - What operators look like in each opset -----------===//
 
-#include "Definitions.h"
+#include "frontends/onnx/definitions/Definitions.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -48,7 +48,7 @@ struct NotFollowed {
 } // namespace
 
 static constexpr Definition kDefinitions[] = {
-#include "Definitions.inc"
+#include "frontends/onnx/definitions/Definitions.inc"
 };
 
 static constexpr Harmless kHarmless[] = {

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_FRONTENDS_ONNX_OPERATORS_DEFINITIONS_H
-#define DIST_FRONTENDS_ONNX_OPERATORS_DEFINITIONS_H
+#ifndef DIST_FRONTENDS_ONNX_DEFINITIONS_DEFINITIONS_H
+#define DIST_FRONTENDS_ONNX_DEFINITIONS_DEFINITIONS_H
 
-#include "NodeContext.h"
+#include "frontends/onnx/operators/NodeContext.h"
 
 namespace mlir::dist::frontend {
 
@@ -35,4 +35,4 @@ std::vector<std::string> findIgnored(const NodeContext &context);
 
 } // namespace mlir::dist::frontend
 
-#endif // DIST_FRONTENDS_ONNX_OPERATORS_DEFINITIONS_H
+#endif // DIST_FRONTENDS_ONNX_DEFINITIONS_DEFINITIONS_H

@@ -142,8 +142,8 @@ public:
   using PositionBody = llvm::function_ref<Value(LoopScalar &, ArrayRef<Value>)>;
   Value mapPositions(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
                      Type element, PositionBody body);
-  /// Reduces `axes` (sorted) away; they are kept with size 1 if `keep`. Of equal
-  /// elements the first has the gradient if `isFirst`.
+  /// Reduces `axes` (sorted) away; they are kept with size 1 if `keep`. Of
+  /// equal elements the first has the gradient if `isFirst`.
   Value reduce(Reduction kind, Value value, ArrayRef<int64_t> axes, bool keep,
                bool isUnsigned = false, bool isFirst = false);
   /// The general form: loop i has the extent that the maps give it; loops that

@@ -48,7 +48,8 @@ static LogicalResult gelu(NodeContext &c) {
       Value sum = s.add(x, s.mul(s.constant(type, 0.044715), cube));
       inner = s.mul(s.constant(type, 0.7978845608028654), sum);
       if (isNarrow) {
-        Value power = s.apply(Function::Exp, s.min(inner, s.constant(type, 20)));
+        Value power =
+            s.apply(Function::Exp, s.min(inner, s.constant(type, 20)));
         Value square = s.mul(power, power);
         return s.mul(x, s.div(square, s.add(s.constant(type, 1), square)));
       }

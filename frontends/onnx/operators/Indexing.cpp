@@ -477,7 +477,8 @@ static std::optional<Places> findPlaces(NodeContext &c) {
   return places;
 }
 
-/// Whether the updates go to places of the data that are known, and puts them there.
+/// Whether the updates go to places of the data that are known, and puts them
+/// there.
 static bool putAtPlaces(NodeContext &c, StringRef kind,
                           const std::optional<Places> &places) {
   if (!places)
@@ -500,8 +501,9 @@ static bool putAtPlaces(NodeContext &c, StringRef kind,
 }
 
 /// A scatter to places that only running tells is written as a loop nest over
-/// elements and updates: an element takes the updates whose indices name it. Quadratic in the scattered
-/// dimensions, but right whatever the indices, and a loop nest like any other.
+/// elements and updates: an element takes the updates whose indices name it.
+/// Quadratic in the scattered dimensions, but right whatever the indices, and a
+/// loop nest like any other.
 static LogicalResult scatterElements(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1), &updates = c.in(2);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());

@@ -330,7 +330,8 @@ int64_t HeadCounts::getUnits(int64_t devices) const {
   if (queries % keys != 0)
     return queries;
   int64_t byKeys = llvm::divideCeil(keys, devices) * (queries / keys);
-  return keys >= devices || byKeys == int64_t(llvm::divideCeil(queries, devices))
+  return keys >= devices ||
+                 byKeys == int64_t(llvm::divideCeil(queries, devices))
              ? keys
              : queries;
 }

@@ -84,8 +84,8 @@ public:
     auto found = notes.find(directive);
     return found == notes.end() ? StringRef() : StringRef(found->second);
   }
-  /// Notes reductions of several results of module `scope`: those that placements
-  /// show to be partial are meant.
+  /// Notes reductions of several results of module `scope`: those that
+  /// placements show to be partial are meant.
   void addAlternatives(Operation *directive, unsigned scope,
                        SmallVector<SyncOp> syncs,
                        SmallVector<unsigned> numbers) {

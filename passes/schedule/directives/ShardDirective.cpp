@@ -171,10 +171,11 @@ static FailureOr<unsigned> placeTensors(ShardOp directive,
       return failure();
   }
   if (whole > 0)
-    application.note(directive, std::to_string(whole) +
-                                    (whole == 1 ? " that lacks" : " that lack") +
-                                    " a dimension it names " +
-                                    (whole == 1 ? "stays" : "stay") + " whole");
+    application.note(directive,
+                     std::to_string(whole) +
+                         (whole == 1 ? " that lacks" : " that lack") +
+                         " a dimension it names " +
+                         (whole == 1 ? "stays" : "stay") + " whole");
   return targets.size() - whole;
 }
 

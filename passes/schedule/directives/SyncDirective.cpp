@@ -320,20 +320,19 @@ FailureOr<Syncs::Made> Syncs::makeSync(Value value, Operation *scopeOf,
       return failure();
     sync = *manual;
   } else {
-    sync = SyncOp::create(builder, loc, type, value, /*target=*/StringAttr(),
-                          directive.getModeAttr(), /*number=*/IntegerAttr(),
-                          directive.getKindAttr(),
-                          dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
-                          toDim ? builder.getI64IntegerAttr(*toDim)
-                                : IntegerAttr(),
-                          directive.getLowAttr(),
-                          directive.getHighAttr(), directive.getBoundaryAttr(),
-                          directive.getAxesAttr(), directive.getGroupsAttr(),
-                          /*function=*/FlatSymbolRefAttr(),
-                          /*backward=*/FlatSymbolRefAttr(),
-                          application.getNeededMesh(),
-                          /*except=*/StringAttr(), /*optional=*/UnitAttr(), /*expect=*/IntegerAttr(),
-                          application.getCause(directive));
+    sync = SyncOp::create(
+        builder, loc, type, value, /*target=*/StringAttr(),
+        directive.getModeAttr(), /*number=*/IntegerAttr(),
+        directive.getKindAttr(),
+        dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
+        toDim ? builder.getI64IntegerAttr(*toDim) : IntegerAttr(),
+        directive.getLowAttr(), directive.getHighAttr(),
+        directive.getBoundaryAttr(), directive.getAxesAttr(),
+        directive.getGroupsAttr(),
+        /*function=*/FlatSymbolRefAttr(),
+        /*backward=*/FlatSymbolRefAttr(), application.getNeededMesh(),
+        /*except=*/StringAttr(), /*optional=*/UnitAttr(),
+        /*expect=*/IntegerAttr(), application.getCause(directive));
   }
   Made made{expand ? expand : sync, sync};
   if (expand)
@@ -383,7 +382,8 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
   ModuleBorder::Reads inputs = directive.getKind() == SyncKind::Halo
                                    ? module.findHaloInputs(*directive.getDim())
                                    : module.findInputs();
-  if (failed(checkNumber(scope, llvm::to_vector(llvm::make_first_range(inputs)))))
+  if (failed(
+          checkNumber(scope, llvm::to_vector(llvm::make_first_range(inputs)))))
     return failure();
   if (std::optional<int64_t> number = directive.getNumber()) {
     std::pair<Value, SmallVector<OpOperand *, 2>> one = inputs.begin()[*number];
@@ -407,11 +407,13 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
   return inputs.size();
 }
 
-/// Whether there is an input or output of the directive's number, if it has one.
+/// Whether there is an input or output of the directive's number, if it has
+/// one.
 LogicalResult Syncs::checkNumber(unsigned scope, ArrayRef<Value> values) {
   if (!directive.getNumber() || *directive.getNumber() < values.size())
     return success();
-  StringRef what = directive.getMode() == SyncMode::FwdPost ? "output" : "input";
+  StringRef what =
+      directive.getMode() == SyncMode::FwdPost ? "output" : "input";
   InFlightDiagnostic diagnostic =
       emitError(directive.getLoc())
       << "module \"" << scopes.getPath(scope) << "\" has " << values.size()

@@ -566,12 +566,14 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   };
   auto exchange = [&](const LocatedJson &key, ArrayAttr axes) {
     GraphHaloOp::create(builder, locate(key), getTarget(key.text), axes,
-                        /*except=*/StringAttr(), isOptional, /*expect=*/IntegerAttr());
+                        /*except=*/StringAttr(), isOptional,
+                        /*expect=*/IntegerAttr());
   };
   auto send = [&](bool isZigzag) {
     return [this, isZigzag](const LocatedJson &key, ArrayAttr axes) {
       RingOp::create(builder, locate(key), getTarget(key.text), axes, isZigzag,
-                     /*except=*/StringAttr(), isOptional, /*expect=*/IntegerAttr());
+                     /*except=*/StringAttr(), isOptional,
+                     /*expect=*/IntegerAttr());
     };
   };
   if ((optionalKeys && failed(readOptional(*optionalKeys))) ||

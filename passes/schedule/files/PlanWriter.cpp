@@ -6,6 +6,7 @@
 
 #include "passes/schedule/files/PlanWriter.h"
 #include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/schedule/directives/ModuleBorder.h"
@@ -128,7 +129,6 @@ private:
   std::string describeUses(ArrayRef<PlanWriter::Use> uses, StringRef name,
                            const PlanWriter::Border &border);
   std::string giveUp(StringRef name, StringRef why);
-  ShardingAttr getPlacement(Value value) const;
   std::vector<std::string> group(ArrayRef<Entry> entries) const;
 
   ArrayRef<MeshAxisAttr> axes;
@@ -252,21 +252,6 @@ std::string PlanText::describeParts(ArrayRef<Part> parts, StringRef name) {
   for (auto [offset, size] : found)
     blocks.sizes += (blocks.sizes.empty() ? "" : ",") + std::to_string(size);
   return describe(parts.front().sharding, name, blocks);
-}
-
-ShardingAttr PlanText::getPlacement(Value value) const {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function =
-        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    return function ? function.getArgAttrOfType<ShardingAttr>(
-                          argument.getArgNumber(), kShardingAttr)
-                    : ShardingAttr();
-  }
-  auto shardings =
-      value.getDefiningOp()->getAttrOfType<ArrayAttr>(kShardingsAttr);
-  return shardings ? dyn_cast<ShardingAttr>(
-                         shardings[cast<OpResult>(value).getResultNumber()])
-                   : ShardingAttr();
 }
 
 /// Whether an op belongs to the module, or to one within it.

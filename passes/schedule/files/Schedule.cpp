@@ -28,7 +28,8 @@ FailureOr<ScheduleOp> mlir::dist::findSchedule(ModuleOp module,
                                                StringRef name) {
   SmallVector<ScheduleOp> schedules(module.getOps<ScheduleOp>());
   if (schedules.empty())
-    return emitError(module.getLoc()) << "there is no dist.schedule; name a file with one "
+    return emitError(module.getLoc())
+           << "there is no dist.schedule; name a file with one "
               "(--schedule FILE, or file=FILE of the pass)";
   if (name.empty() && schedules.size() == 1)
     return schedules.front();

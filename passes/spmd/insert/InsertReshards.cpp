@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Halo.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/spmd/improve/LoopSlices.h"
@@ -212,7 +213,8 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   for (auto [factor, cause] : llvm::zip_equal(rule.factors, choice.causes))
     if (factor.inBlocks && cause != kNone)
       op->setDiscardableAttr(
-          kCauseAttr, StringAttr::get(context, values.getCauseText(cause)));
+          kWindowCauseAttr,
+          StringAttr::get(context, values.getCauseText(cause)));
   if (plan.isExclusive || plan.isSettled)
     keepRowsApart(op);
   exclusive.visit(op, rule, [&](Value v) { return values.getPlacement(v); });

@@ -45,10 +45,10 @@ static SmallVector<bool, 8> addOthers(Operation *op, ArrayRef<bool> isPassed) {
 }
 
 /// Where an op of one result leaves it, if nothing is pending.
-static ShardingAttr getPlacement(const ShardingRule &rule,
-                                 const MeshLayout &layout,
-                                 const FactorChoice &choice,
-                                 const PlacedValues &values) {
+static ShardingAttr getChosenPlacement(const ShardingRule &rule,
+                                       const MeshLayout &layout,
+                                       const FactorChoice &choice,
+                                       const PlacedValues &values) {
   SmallVector<DimShardingAttr, 4> dims;
   return rule.results.size() == 1 &&
                  rule.joinDims(layout, rule.results[0], choice.factors, dims)
@@ -93,8 +93,9 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     bool isAny = iface && op->getNumResults() && isOfOneKind &&
                  llvm::is_contained(plan.isPassed, true);
     plan.isSettled =
-        isAny && exclusive.settles(op, plan.isPassed,
-                                   getPlacement(rule, layout, choice, values));
+        isAny &&
+        exclusive.settles(op, plan.isPassed,
+                          getChosenPlacement(rule, layout, choice, values));
     auto isBestPassed = [&] {
       return llvm::any_of(llvm::zip_equal(op->getOperands(), plan.isPassed),
                           [&](auto operand) {

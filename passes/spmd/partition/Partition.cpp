@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
@@ -220,7 +221,7 @@ LogicalResult Partitioner::makeLocal(Operation *op, const LocalView &view) {
     if (isWritten)
       windows.makeRoom(cast<DestinationStyleOpInterface>(op), view, rule);
     else
-      op->removeDiscardableAttr(kCauseAttr);
+      op->removeDiscardableAttr(kWindowCauseAttr);
     builder.setInsertionPoint(op);
   }
   LogicalResult done = success();
@@ -230,7 +231,7 @@ LogicalResult Partitioner::makeLocal(Operation *op, const LocalView &view) {
     done = setLocalResultTypes(op, view);
   if (succeeded(done) && isWritten) {
     done = windows.sendHome(cast<DestinationStyleOpInterface>(op), view, rule);
-    op->removeDiscardableAttr(kCauseAttr);
+    op->removeDiscardableAttr(kWindowCauseAttr);
   }
   return done;
 }

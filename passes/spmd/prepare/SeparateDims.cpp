@@ -1,4 +1,4 @@
-//===- SeparateDims.cpp - Merged dimensions that devices share out --------===//
+//===- SeparateDims.cpp - Merged dimensions that are sharded --------------===//
 //
 // If heads are merged into a dimension behind a batch and then sharded, the
 // merged dimension has blocks of blocks, and these must be even. If they are

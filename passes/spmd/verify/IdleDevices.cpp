@@ -35,7 +35,6 @@ public:
 
 private:
   using Cuts = llvm::MapVector<ArrayAttr, Cut>;
-  ShardingAttr getPlacement(Value value) const;
   void use(ShardingAttr sharding);
   void addCuts(Value value, const TensorRule &rule, Cuts &cuts) const;
   void visitWork(Operation *op);
@@ -52,20 +51,6 @@ private:
   double all = 0, busy = 0;
 };
 } // namespace
-
-ShardingAttr Idle::getPlacement(Value value) const {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function =
-        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    return function ? function.getArgAttrOfType<ShardingAttr>(
-                          argument.getArgNumber(), kShardingAttr)
-                    : ShardingAttr();
-  }
-  auto all = value.getDefiningOp()->getAttrOfType<ArrayAttr>(kShardingsAttr);
-  return all ? dyn_cast<ShardingAttr>(
-                   all[cast<OpResult>(value).getResultNumber()])
-             : ShardingAttr();
-}
 
 void Idle::use(ShardingAttr sharding) {
   if (!sharding)

@@ -46,8 +46,8 @@ extern "C" {
 #endif
 
 #define DIST_ABI_VERSION 5
-/// Stack of the thread that runs dist_main, at least. Generated code takes up to
-/// an eighth of it, what it calls the rest.
+/// Stack of the thread that runs dist_main, at least. Generated code takes up
+/// to an eighth of it, what it calls the rest.
 #define DIST_STACK_BYTES (8 << 20)
 #define DIST_API __attribute__((visibility("default")))
 

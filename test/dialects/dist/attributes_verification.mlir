@@ -231,3 +231,35 @@ func.func @main(%a: tensor<i64> {dist.input = "epoch", dist.random = "epoch"}) {
 func.func @two(%w: tensor<4xf32>) -> (tensor<4xf32> {dist.updates = 0 : i64}, tensor<4xf32>, tensor<4xf32> {dist.updates = 0 : i64}) {
   return %w, %w, %w : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+func.func @weights_of_an_op(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{has 'dist.weights', but is no module}}
+  %0 = arith.negf %x {dist.weights = "w.safetensors"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @cause_of_an_op(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{unknown attribute 'dist.cause' of the dist dialect}}
+  %0 = arith.negf %x {dist.cause = "x"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @window_cause_of_a_number(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'dist.window_cause' must be a string, but is 1 : i64}}
+  %0 = arith.negf %x {dist.window_cause = 1 : i64} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @fixed_rows_of_no_exchange(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'dist.fixed_rows' is a unit attribute, on a dist.halo_exchange, but is unit}}
+  %0 = arith.negf %x {dist.fixed_rows} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

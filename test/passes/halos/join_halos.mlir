@@ -294,7 +294,7 @@ dist.mesh @m ["sp" = 4]
 func.func @asked(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}) -> tensor<10xf32> {
   %0 = dist.halo_exchange %x dim 0 low 1 high 1 over "sp" on @m : tensor<8xf32> -> tensor<10xf32>
   %1 = tensor.extract_slice %0[0] [8] [1] : tensor<10xf32> to tensor<8xf32>
-  %2 = dist.halo_exchange %1 dim 0 low 1 high 1 over "sp" on @m {dist.cause = "dist.sync fwd_pre halo"} : tensor<8xf32> -> tensor<10xf32>
+  %2 = dist.halo_exchange %1 dim 0 low 1 high 1 over "sp" on @m {dist.fixed_rows} : tensor<8xf32> -> tensor<10xf32>
   return %2 : tensor<10xf32>
 }
 

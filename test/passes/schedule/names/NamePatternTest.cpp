@@ -18,8 +18,10 @@ size_t pick(Random &random, size_t count) { return random() % count; }
 
 /// A regular expression of names of a, b and dots.
 std::string makeRegex(Random &random, int depth) {
-  static const char *const atoms[] = {"a", "b", "\\.", ".", "[^.]", "[ab]", "[[:alpha:]]"};
-  static const char *const repetitions[] = {"*", "+", "?", "{2}", "{0,2}", "{1,}", "{0}"};
+  static const char *const atoms[] = {"a",    "b",    "\\.",        ".",
+                                      "[^.]", "[ab]", "[[:alpha:]]"};
+  static const char *const repetitions[] = {"*",     "+",    "?",  "{2}",
+                                            "{0,2}", "{1,}", "{0}"};
   if (depth == 0 || pick(random, 3) == 0)
     return atoms[pick(random, std::size(atoms))];
   std::string one = makeRegex(random, depth - 1);
