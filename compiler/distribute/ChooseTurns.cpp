@@ -82,7 +82,7 @@ struct DistChooseTurns : dist::impl::DistChooseTurnsBase<DistChooseTurns> {
           module.emitRemark()
           << (wins ? "in two turns of the batch: " : "in one turn: ");
       if (succeeded(seconds))
-        remark << llvm::formatv("{0:F3} ms foreseen in one, {1:F3} ms in two, "
+        remark << llvm::formatv("{0:F3} ms estimated in one, {1:F3} ms in two, "
                                 "which are taken if they save {2}%",
                                 *least * 1e3, *seconds * 1e3, 100 * margin)
                       .str();

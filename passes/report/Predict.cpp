@@ -1,4 +1,4 @@
-//===- Predict.cpp - What a step is foreseen to take ----------------------===//
+//===- Predict.cpp - What a step is estimated to take ---------------------===//
 
 #include "passes/report/Predict.h"
 #include "dist/Tensor.h"

@@ -31,8 +31,8 @@
 // AXIS: error: 'dist.mesh' op has an axis 'tp' already; do that in turns, or name another one
 // MESH: error: --dist-split-batch: has no dist.mesh, so that nothing is sent that turns could hide
 // PLACED: error: --dist-split-batch: is placed already; turns are made before (level 0 or 1)
-// TWO: remark: in two turns of the batch: {{.*}} ms foreseen in one, {{.*}} ms in two
-// STAYS: remark: in one turn: {{.*}} ms foreseen in one, {{.*}} ms in two
+// TWO: remark: in two turns of the batch: {{.*}} ms estimated in one, {{.*}} ms in two
+// STAYS: remark: in one turn: {{.*}} ms estimated in one, {{.*}} ms in two
 // CANNOT: remark: in one turn: two are not possible: {{.+}}
 // EQUAL: y: equal to the program on one rank
 // ALONE: error: --turns=auto goes with --overlap=auto
