@@ -127,6 +127,7 @@ static LogicalResult run(int argc, char **argv, StringRef input,
 }
 
 int main(int argc, char **argv) {
+  hideLibraryOptions();
   DialectRegistry registry;
   registerAll(registry);
   registerAllPasses();

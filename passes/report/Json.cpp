@@ -207,6 +207,7 @@ static void printSchedule(const ProgramReport &report, const LinkTime &time,
   printMemory(report.getEntry(), json);
   json.attribute("flops_per_rank", report.getFlops());
   json.attribute("has_unknown_loop", report.hasUnknownLoop());
+  printIdle(report.idle, json);
   if (!report.simulation)
     return;
   printSimulation(*report.simulation, json);

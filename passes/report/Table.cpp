@@ -259,6 +259,30 @@ static void printUnknownType(StringRef machine, StringRef type,
          << ": that of its slowest type is taken\n";
 }
 
+static std::string percentText(double share) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.1f%%", 100 * share);
+  return text;
+}
+
+/// Of a schedule that `name` names: "tp.mlir: ".
+static void printUndivided(const ProgramReport &report, StringRef name,
+                           llvm::raw_ostream &stream) {
+  for (const std::string &axis : report.idle.axes)
+    stream << "  " << name << "nothing is split over " << axis
+           << ": its ranks all do the same\n";
+}
+
+static void printDevicesLeftOut(const Simulation &simulation, StringRef name,
+                                llvm::raw_ostream &stream) {
+  // One link joins any number of devices.
+  if (simulation.devices < simulation.machineDevices &&
+      simulation.machineDevices < std::numeric_limits<int64_t>::max())
+    stream << "  " << name << "the mesh has " << simulation.devices
+           << " of the machine's " << simulation.machineDevices
+           << " devices\n";
+}
+
 static void printSimulation(const ProgramReport &report,
                             llvm::raw_ostream &stream) {
   const Simulation &simulation = *report.simulation;
@@ -286,22 +310,16 @@ static void printSimulation(const ProgramReport &report,
   for (const std::string &type : simulation.unknownTypes)
     printUnknownType(simulation.machine, type, stream);
   if (report.idle.share > 0)
-    stream << llvm::format("  %.1f%% of the ranks' time for products is idle: "
-                           "they have no part of it\n",
-                           100 * report.idle.share);
-  for (const std::string &axis : report.idle.axes)
-    stream << "  nothing is split over " << axis
-           << ": its ranks all do the same\n";
+    stream << "  " << percentText(report.idle.share)
+           << " of the ranks' time for products is idle: they have no part of "
+              "it\n";
+  printUndivided(report, "", stream);
   if (simulation.hasUnknownLoop)
     stream << "  a loop has an unknown trip count: one iteration is counted\n";
   stream << "  a device has " << bytesText(simulation.memoryBytes)
          << " of memory; a rank " << (report.fits() ? "" : "does not fit: ")
          << "needs " << bytesText(report.getEntry().peakBytes) << "\n";
-  // One link joins any number of devices.
-  if (simulation.devices < simulation.machineDevices &&
-      simulation.machineDevices < std::numeric_limits<int64_t>::max())
-    stream << "  the mesh has " << simulation.devices << " of the machine's "
-           << simulation.machineDevices << " devices\n";
+  printDevicesLeftOut(simulation, "", stream);
 }
 
 /// "dp=2, tp=4"
@@ -340,7 +358,8 @@ struct Figure {
 };
 } // namespace
 
-static std::vector<Figure> getFigures(const LinkTime &time, bool isSimulated) {
+static std::vector<Figure> getFigures(const LinkTime &time, bool isSimulated,
+                                      bool hasIdle) {
   auto asSeconds = [](double value) { return secondsText(value); };
   auto asBytes = [](double value) { return bytesText(value); };
   auto asFlops = [](double value) { return flopsText(value); };
@@ -367,6 +386,10 @@ static std::vector<Figure> getFigures(const LinkTime &time, bool isSimulated) {
           {"tensors at once", [](Report r) { return r.getEntry().peakBytes; },
            asBytes},
           {"contractions", [](Report r) { return r.getFlops(); }, asFlops}});
+  // Of the ranks' time for products.
+  if (hasIdle)
+    figures.push_back(
+        {"idle", [](Report r) { return r.idle.share; }, percentText});
   return figures;
 }
 
@@ -376,7 +399,7 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
   SmallVector<const ProgramReport *> candidates;
   const Simulation *simulation = nullptr;
   llvm::SetVector<StringRef> unknownTypes;
-  bool isMost = false, hasUnknownLoop = false;
+  bool isMost = false, hasUnknownLoop = false, hasIdle = false;
   for (const ScheduleReport &one : schedules) {
     if (!one.report)
       continue;
@@ -389,8 +412,9 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
       candidates.push_back(&*one.report);
     isMost |= one.report->getCollectives(time).isMost;
     hasUnknownLoop |= one.report->hasUnknownLoop();
+    hasIdle |= one.report->idle.share > 0;
   }
-  std::vector<Figure> figures = getFigures(time, simulation);
+  std::vector<Figure> figures = getFigures(time, simulation, hasIdle);
   std::vector<std::string> head{"schedule", "mesh"};
   // None where the schedules do not differ.
   std::vector<std::optional<double>> least;
@@ -440,6 +464,14 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
   if (hasUnknownLoop)
     stream << "  + a loop has an unknown trip count: one iteration is "
               "counted\n";
+  for (const ScheduleReport &one : schedules) {
+    if (!one.report)
+      continue;
+    std::string name = one.schedule + ": ";
+    printUndivided(*one.report, name, stream);
+    if (one.report->simulation)
+      printDevicesLeftOut(*one.report->simulation, name, stream);
+  }
   for (StringRef type : unknownTypes)
     printUnknownType(simulation->machine, type, stream);
 }

@@ -163,20 +163,27 @@ static Tensor makeInRange(const std::string &option, const TensorDesc &desc,
   auto check = [&](bool holds) {
     if (!holds)
       throw Error("--input " + option + ": the range of " +
-                  dtypeName(desc.dtype) + " goes from a number LOW to HIGH, " +
-                  "which is not less");
+                  dtypeName(desc.dtype) + " goes from a number LOW to HIGH");
+  };
+  auto checkOrder = [&](bool holds) {
+    if (!holds)
+      throw Error("--input " + option + ": the lowest value, " + form.low +
+                  ", is above the highest, " + form.high +
+                  "; write random(" + form.high + "," + form.low + ")");
   };
   if (isFloat(desc.dtype)) {
     double low = 0, high = 0;
     check(parseNumber(form.low, low) && parseNumber(form.high, high) &&
-          std::isfinite(low) && std::isfinite(high) && low <= high);
+          std::isfinite(low) && std::isfinite(high));
+    checkOrder(low <= high);
     checkHolds(option, desc, form.low, low);
     checkHolds(option, desc, form.high, high);
     return uniformTensor(desc.dtype, desc.globalShape, form.seed, low, high);
   }
   IntegerRange range;
   check(parseNumber(form.low, range.low) &&
-        parseNumber(form.high, range.high) && range.low <= range.high);
+        parseNumber(form.high, range.high));
+  checkOrder(range.low <= range.high);
   checkHolds(option, desc, range.low);
   checkHolds(option, desc, range.high);
   return randomTensor(desc.dtype, desc.globalShape, form.seed, range);

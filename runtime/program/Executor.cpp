@@ -97,6 +97,24 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
     }
     sources.push_back(source);
   }
+  // What an optimizer keeps is called after its parameter.
+  auto isState = [&](const std::string &name) {
+    std::string owner = name.substr(0, name.find_last_of('.'));
+    return std::any_of(program.manifest.arguments.begin(),
+                       program.manifest.arguments.end(),
+                       [&](const TensorDesc &desc) {
+                         return desc.kind == TensorDesc::Parameter &&
+                                desc.name == owner && owner != name;
+                       });
+  };
+  if (weightsFile && !missing.empty() &&
+      std::all_of(missing.begin(), missing.end(), isState))
+    throw Error(weightsFile->path() +
+                ": the states of the optimizer are not in this file. To train "
+                "from these parameters, give the model to dist-run --train, "
+                "which starts them; to run this step, name a file that has "
+                "them (--weights):" +
+                missingWeights);
   if (!missingWeights.empty())
     throw Error(weightsFile ? weightsFile->path() +
                                   ": parameters not in this file "

@@ -4,6 +4,14 @@
 // RUN: not dist-opt %s --no-such-pass 2>&1 | FileCheck %s --check-prefix=ERR
 // ERR: no-such-pass
 
+// LLVM's own options, such as those of targets, are hidden, and taken.
+// RUN: dist-opt --help | FileCheck %s --check-prefix=HELP --implicit-check-not=aarch64- --implicit-check-not=amdgpu-dpp
+// RUN: dist-opt --help-hidden | FileCheck %s --check-prefix=HIDDEN
+// HELP: --dist-apply-schedule
+// HELP: --verify-diagnostics
+// HELP: --help-hidden
+// HIDDEN: --aarch64-use-aa
+
 // CHECK-LABEL: func.func @upstream
 // CHECK-SAME: (%[[A:.*]]: tensor<4xf32>)
 // CHECK-NEXT: return %[[A]]

@@ -23,6 +23,14 @@ void mlir::dist::removeUncheckedOutputs() {
       option->removeArgument();
 }
 
+void mlir::dist::hideLibraryOptions() {
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (llvm::none_of(option->Categories, [](const cl::OptionCategory *one) {
+          return one->getName() == "Generic Options";
+        }))
+      option->setHiddenFlag(cl::Hidden);
+}
+
 /// What is wrong with how `option` is given; "" if nothing is.
 static std::string findFault(const cl::Option &option) {
   bool isList = option.getNumOccurrencesFlag() == cl::ZeroOrMore ||

@@ -8,6 +8,10 @@
 
 namespace mlir::dist {
 
+/// Hides what libraries have registered before main: LLVM's options for its
+/// passes and code generators. --help-hidden lists them.
+void hideLibraryOptions();
+
 /// Takes away the options of LLVM and MLIR that write files which nobody
 /// checks: these could replace an input. To be called before options are
 /// parsed.

@@ -104,9 +104,15 @@ Diagnostic &mlir::dist::operator<<(Diagnostic &diagnostic, MeshAxesAttr axes) {
 ParseResult mlir::dist::parseAxis(AsmParser &parser, AxisRefAttr &axis) {
   std::string name;
   int64_t pre = 1, size = 0;
-  if (parser.parseString(&name))
-    return failure();
   llvm::SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalString(&name))) {
+    StringRef word;
+    bool isWord = succeeded(parser.parseOptionalKeyword(&word));
+    return parser.emitError(loc) << "expected the name of an axis in quotes, "
+                                 << (isWord ? "" : "such as ") << "\""
+                                 << (isWord ? word : "tp") << "\"";
+  }
+  loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalLParen())) {
     if (parser.parseInteger(pre) || parser.parseRParen() ||
         parser.parseInteger(size))

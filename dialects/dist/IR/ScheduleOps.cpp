@@ -44,21 +44,30 @@ LogicalResult mlir::dist::verifyDirectiveAxes(Operation *op,
 
 ParseResult mlir::dist::parseCount(OpAsmParser &parser,
                                    OperationState &result) {
-  if (succeeded(parser.parseOptionalKeyword("except"))) {
+  Builder &builder = parser.getBuilder();
+  // Each at most once, in any order.
+  while (true) {
+    SMLoc place = parser.getCurrentLocation();
+    StringRef word;
+    if (failed(parser.parseOptionalKeyword(&word,
+                                           {"except", "optional", "expect"})))
+      return success();
+    if (result.attributes.get(word))
+      return parser.emitError(place) << "'" << word << "' is here twice";
     std::string names;
-    if (parser.parseString(&names))
-      return failure();
-    result.addAttribute("except", parser.getBuilder().getStringAttr(names));
+    int64_t count;
+    if (word == "optional") {
+      result.addAttribute(word, builder.getUnitAttr());
+    } else if (word == "except") {
+      if (parser.parseString(&names))
+        return failure();
+      result.addAttribute(word, builder.getStringAttr(names));
+    } else {
+      if (parser.parseInteger(count))
+        return failure();
+      result.addAttribute(word, builder.getI64IntegerAttr(count));
+    }
   }
-  if (succeeded(parser.parseOptionalKeyword("optional")))
-    result.addAttribute("optional", parser.getBuilder().getUnitAttr());
-  if (failed(parser.parseOptionalKeyword("expect")))
-    return success();
-  int64_t count;
-  if (parser.parseInteger(count))
-    return failure();
-  result.addAttribute("expect", parser.getBuilder().getI64IntegerAttr(count));
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

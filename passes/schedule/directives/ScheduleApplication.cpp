@@ -64,20 +64,21 @@ ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
       (except && !NamePattern::parse(*except, error)))
     return emitError(directive->getLoc()) << error;
   SmallVector<unsigned> targets = matchTargets(scopes, directive);
-  if (directive.isOptional())
-    return targets;
-  if (except && targets.empty() && !match(scopes, kind, target).empty())
-    return emitError(directive->getLoc())
-           << "\"" << target << "\" except \"" << *except
-           << "\" leaves nothing";
+  SmallVector<unsigned> matched =
+      except ? match(scopes, kind, target) : targets;
   // A name that is misspelt would leave nothing out.
-  if (except && match(scopes, kind, *except).empty()) {
-    InFlightDiagnostic diagnostic = sayUnmatched(directive, *except);
-    diagnostic << " (after 'except')";
+  if (!matched.empty() && except && targets.size() == matched.size()) {
+    InFlightDiagnostic diagnostic = sayNotLeftOut(directive);
     if (!allowUnmatched)
       return diagnostic;
   }
+  if (directive.isOptional())
+    return targets;
   if (targets.empty()) {
+    if (!matched.empty())
+      return emitError(directive->getLoc())
+             << "\"" << target << "\" except \"" << *except
+             << "\" leaves nothing";
     InFlightDiagnostic diagnostic = sayUnmatched(directive, target);
     if (allowUnmatched)
       return targets;
@@ -118,14 +119,47 @@ ScheduleApplication::findFitting(ScheduleDirectiveOpInterface directive,
   return fitting.empty() ? SmallVector<StringRef>(names) : fitting;
 }
 
+/// An error, or a warning where what matches nothing is allowed.
+InFlightDiagnostic
+ScheduleApplication::warnOrFail(ScheduleDirectiveOpInterface directive) {
+  return allowUnmatched ? emitWarning(directive->getLoc())
+                        : emitError(directive->getLoc());
+}
+
+InFlightDiagnostic
+ScheduleApplication::sayNotLeftOut(ScheduleDirectiveOpInterface directive) {
+  TargetKind kind = directive.getTargetKind();
+  StringRef target = directive.getTargetPattern();
+  StringRef except = *directive.getExceptPattern();
+  // Both are well-formed.
+  std::string error;
+  auto isTarget = [pattern = NamePattern::parse(target, error)](StringRef one) {
+    return pattern->matches(one);
+  };
+  auto names = llvm::filter_to_vector(scopes.getNames(kind), isTarget);
+  InFlightDiagnostic diagnostic = warnOrFail(directive);
+  diagnostic << "except \"" << except << "\" leaves out none of the "
+             << names.size() << " " << stringify(kind) << "s that \"" << target
+             << "\" matches";
+  // Full names are compared: of what is inside, all.
+  std::string inside = (except + ".**").str();
+  auto all = NamePattern::parse(inside, error);
+  if (all &&
+      llvm::any_of(names, [&](StringRef one) { return all->matches(one); }))
+    diagnostic << "; did you mean \"" << inside << "\"?";
+  else if (StringRef near = findNearMiss(except, names); !near.empty())
+    diagnostic << "; did you mean \"" << near << "\"?";
+  else
+    diagnostic << ", such as \"" << names.back() << "\"";
+  return diagnostic;
+}
+
 InFlightDiagnostic
 ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
                                   StringRef pattern) {
   TargetKind kind = directive.getTargetKind();
   SmallVector<StringRef> names = scopes.getNames(kind);
-  InFlightDiagnostic diagnostic = allowUnmatched
-                                      ? emitWarning(directive->getLoc())
-                                      : emitError(directive->getLoc());
+  InFlightDiagnostic diagnostic = warnOrFail(directive);
   diagnostic << "\"" << pattern << "\" matches none of the program's "
              << names.size() << " " << stringify(kind) << "s";
   SmallVector<StringRef> fitting = findFitting(directive, names);

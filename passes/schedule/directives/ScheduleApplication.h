@@ -141,6 +141,9 @@ private:
   findTargets(ScheduleDirectiveOpInterface directive);
   SmallVector<StringRef> findFitting(ScheduleDirectiveOpInterface directive,
                                      ArrayRef<StringRef> names);
+  InFlightDiagnostic warnOrFail(ScheduleDirectiveOpInterface directive);
+  /// "leaves out none of the 12 modules that … matches", of `except`.
+  InFlightDiagnostic sayNotLeftOut(ScheduleDirectiveOpInterface directive);
   /// "matches none of the program's 12 modules; did you mean …?", of `pattern`.
   InFlightDiagnostic sayUnmatched(ScheduleDirectiveOpInterface directive,
                                   StringRef pattern);

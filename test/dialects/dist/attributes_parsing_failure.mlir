@@ -36,5 +36,10 @@ func.func private @f() attributes {a = #dist.sharding<@m, [{}], partial = sum {}
 
 // -----
 
-// expected-error@below {{expected string}}
+// expected-error@below {{expected the name of an axis in quotes, "tp"}}
 func.func private @f() attributes {a = #dist.sharding<@m, [{tp}]>}
+
+// -----
+
+// expected-error@below {{expected the name of an axis in quotes, such as "tp"}}
+func.func private @f() attributes {a = #dist.sharding<@m, [{3}]>}
