@@ -331,8 +331,8 @@ ConvolvePlan::makeWinograd(const memory::desc &kernelLayout) {
   // Few channels are filled up to 16. Kernels become larger and are slow to
   // make: few places do not pay for that.
   constexpr int64_t fewestChannels = 16, fewestRows = 8, fewestPlaces = 128;
-  if (!mayAssume || !isConstant || addsBiasFirst ||
-      shape.groups.extent != 1 || shape.windows.size() != 2 ||
+  if (!mayAssume || !isConstant || addsBiasFirst || shape.groups.extent != 1 ||
+      shape.windows.size() != 2 ||
       std::min(shape.channels.extent, shape.features.extent) < fewestChannels)
     return std::nullopt;
   int64_t places = shape.batch.extent;

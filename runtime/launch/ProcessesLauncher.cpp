@@ -19,8 +19,8 @@ public:
   Places(const Manifest &manifest, std::pmr::memory_resource &memory)
       : numArguments(manifest.arguments.size()),
         numResults(manifest.results.size()),
-        places(static_cast<const void **>(memory.allocate(
-            bytesOf(manifest), alignof(const void *)))) {}
+        places(static_cast<const void **>(
+            memory.allocate(bytesOf(manifest), alignof(const void *)))) {}
 
   static int64_t bytesOf(const Manifest &manifest) {
     return manifest.mesh.size() *
@@ -52,7 +52,8 @@ class SharedInputs {
 public:
   SharedInputs(const Manifest &manifest, std::pmr::memory_resource &memory)
       : manifest(manifest),
-        header(std::pmr::polymorphic_allocator<>(&memory).new_object<Header>()) {
+        header(
+            std::pmr::polymorphic_allocator<>(&memory).new_object<Header>()) {
     for (const TensorDesc &desc : manifest.arguments) {
       Slot slot;
       if (desc.kind == TensorDesc::Input) {

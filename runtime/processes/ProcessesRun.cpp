@@ -62,8 +62,7 @@ ProcessesRun::ProcessesRun(Topology topology, LocalOptions options,
                                                 sharedBytes)) {}
 
 ProcessesRun::ProcessesRun(Topology &&topology, LocalOptions options,
-                           int64_t rankBytes,
-                           std::chrono::milliseconds timeout,
+                           int64_t rankBytes, std::chrono::milliseconds timeout,
                            std::unique_ptr<SharedHeap> memory)
     : LocalRun(std::move(topology), options, Sharing::Processes, memory.get()),
       timeout(timeout), block(std::move(memory)) {
@@ -102,9 +101,9 @@ static std::string writeTrace(const std::vector<TraceEvent> &events) {
   for (const TraceEvent &event : events) {
     writer.text(event.name);
     writer.text(event.module);
-    for (int64_t number : {event.rank, int64_t(event.stream),
-                           int64_t(event.site), event.startNanos,
-                           event.endNanos, event.bytes})
+    for (int64_t number :
+         {event.rank, int64_t(event.stream), int64_t(event.site),
+          event.startNanos, event.endNanos, event.bytes})
       writer.number(number);
     writer.number(event.flops);
   }
@@ -231,12 +230,12 @@ void ProcessesRun::hear(Process &process) {
         trace.insert(trace.end(), own.begin(), own.end());
         continue;
       }
-      std::optional<Message> reply =
-          answer(process.rank, *std::move(message));
+      std::optional<Message> reply = answer(process.rank, *std::move(message));
       if (reply)
         process.socket.send(*reply);
     } catch (const std::exception &error) {
-      waiting->fail(places.describe(process.rank) + ": " + error.what());
+      waiting->failForOthers(places.describe(process.rank) + ": " +
+                             error.what());
       // Who waits for an answer is told that there is none.
       process.socket.close();
       return;
@@ -252,7 +251,8 @@ static std::string describeEnd(int status) {
   int signal = WTERMSIG(status);
   return "was ended by signal " + std::to_string(signal) + " (" +
          strsignal(signal) + ")" +
-         (signal == SIGKILL ? ", as the kernel does where memory runs out" : "");
+         (signal == SIGKILL ? ", as the kernel does where memory runs out"
+                            : "");
 }
 
 void ProcessesRun::noticeEnd(Process &process) {
@@ -263,10 +263,10 @@ void ProcessesRun::noticeEnd(Process &process) {
     hear(process);
   print(process, /*isLast=*/true);
   if (status != 0)
-    waiting->fail(places.describe(process.rank) + ": its process " +
-                  std::to_string(process.id) + " on " + machineName() + " " +
-                  describeEnd(status) + waiting->describe(process.rank *
-                                                          numStreams));
+    waiting->failForOthers(places.describe(process.rank) + ": its process " +
+                           std::to_string(process.id) + " on " + machineName() +
+                           " " + describeEnd(status) +
+                           waiting->describe(process.rank * numStreams));
   process.id = -1;
 }
 
@@ -281,11 +281,11 @@ void ProcessesRun::noticeStop(Process &process) {
     info = {};
   }
   if (process.stopped && Clock::now() - *process.stopped >= timeout)
-    waiting->fail(
-        places.describe(process.rank) + ": its process " +
-        std::to_string(process.id) + " on " + machineName() +
-        " has been stopped for " + std::to_string(timeout.count() / 1000.0) +
-        " s" + waiting->describe(process.rank * numStreams));
+    waiting->failForOthers(places.describe(process.rank) + ": its process " +
+                           std::to_string(process.id) + " on " + machineName() +
+                           " has been stopped for " +
+                           std::to_string(timeout.count() / 1000.0) + " s" +
+                           waiting->describe(process.rank * numStreams));
 }
 
 /// Until all have ended.
@@ -334,7 +334,7 @@ bool ProcessesRun::run(const std::function<int32_t(dist_rank &)> &body) {
     for (int64_t rank = 0; rank < ranks; ++rank)
       start(rank, body);
   } catch (const std::exception &error) {
-    waiting->fail(error.what());
+    waiting->failForOthers(error.what());
   }
   watch();
   return !waiting->failed();

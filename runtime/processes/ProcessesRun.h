@@ -1,12 +1,12 @@
 //===- ProcessesRun.h - Ranks as processes of one host ----------*- C++ -*-===//
 //
-// The process that starts a run makes a process of each rank, by fork. Operands,
-// and what ranks meet by, are in memory that all of them have. Collectives are
-// those of threads, so that results have the same bits.
+// The process that starts a run makes a process of each rank, by fork.
+// Operands, and what ranks meet by, are in memory that all of them have.
+// Collectives are those of threads, so that results have the same bits.
 //
 // The first process is no rank. It notices when a rank's process dies, or is
-// stopped for too long, and ends the others. It prints what ranks write, line by
-// line, with the rank in front.
+// stopped for too long, and ends the others. It prints what ranks write, line
+// by line, with the rank in front.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace dist {
 class ProcessesRun final : public LocalRun {
 public:
   /// A rank's operands take at most `rankBytes`, and what the first process
-  /// shares (`shared`) takes `sharedBytes`. A rank that is stopped for `timeout`
-  /// fails the run. Throws Error if there is no memory.
+  /// shares (`shared`) takes `sharedBytes`. A rank that is stopped for
+  /// `timeout` fails the run. Throws Error if there is no memory.
   ProcessesRun(Topology topology, LocalOptions options, int64_t rankBytes,
                int64_t sharedBytes, std::chrono::milliseconds timeout);
   ~ProcessesRun() override;

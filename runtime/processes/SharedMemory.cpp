@@ -16,9 +16,9 @@ SharedRange::SharedRange(int64_t bytes) : size(std::max<int64_t>(bytes, 1)) {
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error("no " + std::to_string(size) +
-                " bytes of memory that processes share: " +
-                std::strerror(errno));
+    throw Error(
+        "no " + std::to_string(size) +
+        " bytes of memory that processes share: " + std::strerror(errno));
   start = static_cast<char *>(memory);
   // Where the kernel has huge pages for shared memory.
   madvise(start, size, MADV_HUGEPAGE);
@@ -49,7 +49,8 @@ void *SharedHeap::do_allocate(size_t bytes, size_t alignment) {
 void SharedHeap::do_deallocate(void *data, size_t bytes, size_t) {
   int64_t size = std::max<int64_t>((bytes + kLine - 1) / kLine * kLine, kLine);
   std::lock_guard<std::mutex> lock(mutex);
-  auto here = free.emplace(static_cast<char *>(data) - range->data(), size).first;
+  int64_t at = static_cast<char *>(data) - range->data();
+  auto here = free.emplace(at, size).first;
   auto next = std::next(here);
   if (next != free.end() && here->first + here->second == next->first) {
     here->second += next->second;

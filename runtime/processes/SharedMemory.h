@@ -39,8 +39,8 @@ private:
 class SharedHeap final : public std::pmr::memory_resource {
 public:
   explicit SharedHeap(int64_t bytes)
-      : range(std::make_shared<SharedRange>(bytes)),
-        free{{0, range->bytes()}} {}
+      : range(std::make_shared<SharedRange>(bytes)), free{{0, range->bytes()}} {
+  }
 
   /// Zeroed, aligned as operands are (Tensor.h). Throws Error if it is full.
   std::shared_ptr<void> allocateZeroed(int64_t bytes);

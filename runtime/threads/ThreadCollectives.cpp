@@ -122,8 +122,7 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call,
   uint32_t seen = arrive(channel);
   if (run.options.link.enabled())
     run.waiting->waitUntil(end);
-  return run.waiting->wait(channel.turn, seen, what) ||
-         outlast(channel);
+  return run.waiting->wait(channel.turn, seen, what) || outlast(channel);
 }
 
 /// On the thread of the call's stream.

@@ -1,7 +1,7 @@
 //===- ThreadRank.h - A rank that is a thread -------------------*- C++ -*-===//
 //
-// The backend of one rank of a LocalRun, and where ranks meet. The members of a group meet in
-// a Channel, one per communicator, group and stream.
+// The backend of one rank of a LocalRun, and where ranks meet. The members of a
+// group meet in a Channel, one per communicator, group and stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 #include "runtime/cpu/Contract.h"
 #include "runtime/cpu/Convolve.h"
 #include "runtime/rank/InFlight.h"
-#include "runtime/threads/StackThread.h"
 #include "runtime/threads/LocalRun.h"
+#include "runtime/threads/StackThread.h"
 
 #include <chrono>
 #include <deque>
@@ -95,10 +95,10 @@ class ThreadRank final : public Backend {
 public:
   ThreadRank(LocalRun &run, int64_t index)
       : run(run), topology(run.topology()), index(index),
-        rank(topology, index, *this), convolutions(run.options.directConvolutions),
-        streams(numStreams), events(numEvents),
-        channels(topology.comms.size() * numStreams), work(numStreams),
-        linkFreeAt(topology.mesh.axes.size()) {}
+        rank(topology, index, *this),
+        convolutions(run.options.directConvolutions), streams(numStreams),
+        events(numEvents), channels(topology.comms.size() * numStreams),
+        work(numStreams), linkFreeAt(topology.mesh.axes.size()) {}
 
   bool collective(const CollectiveCall &call) override;
   bool contract(const ContractCall &call) override;

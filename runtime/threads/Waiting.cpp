@@ -7,6 +7,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
+#include <ctime>
 #include <linux/futex.h>
 #include <memory>
 #include <span>
@@ -68,11 +69,29 @@ void Word::advance() {
 /// death, and what is half written is at worst a line of a message.
 struct Waiting::Lock {
   explicit Lock(pthread_mutex_t &mutex) : mutex(mutex) {
-    if (pthread_mutex_lock(&mutex) == EOWNERDEAD)
-      pthread_mutex_consistent(&mutex);
+    take(pthread_mutex_lock(&mutex));
   }
-  ~Lock() { pthread_mutex_unlock(&mutex); }
+  /// For who must not wait for a process that was stopped with the lock. Others
+  /// hold it for microseconds.
+  Lock(pthread_mutex_t &mutex, std::chrono::seconds most) : mutex(mutex) {
+    timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += most.count();
+    take(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &end));
+  }
+  ~Lock() {
+    if (isOwned)
+      pthread_mutex_unlock(&mutex);
+  }
+
+  void take(int error) {
+    if (error == EOWNERDEAD)
+      pthread_mutex_consistent(&mutex);
+    isOwned = error != ETIMEDOUT;
+  }
+
   pthread_mutex_t &mutex;
+  bool isOwned;
 };
 
 static thread_local int64_t ownSlot = 0;
@@ -226,12 +245,18 @@ bool Waiting::fail(const std::string &message) {
 }
 
 std::string Waiting::message() const {
-  Lock lock(mutex);
+  Lock lock(mutex, std::chrono::seconds(1));
   return text;
 }
 
+bool Waiting::failForOthers(const std::string &message) {
+  Lock lock(mutex, std::chrono::seconds(1));
+  failLocked(message);
+  return false;
+}
+
 std::string Waiting::describe(int64_t slot) const {
-  Lock lock(mutex);
+  Lock lock(mutex, std::chrono::seconds(1));
   const Slot &one = slots[slot];
   return one.state == State::Asleep ? std::string("; before that, ") + one.line
                                     : std::string();

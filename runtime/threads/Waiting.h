@@ -53,8 +53,7 @@ public:
   /// For as many threads as there are slots; each has called takeSlot. Its
   /// memory comes from `memory`.
   Waiting(int64_t slots, Sharing sharing = Sharing::Threads,
-          std::pmr::memory_resource *memory =
-              std::pmr::get_default_resource());
+          std::pmr::memory_resource *memory = std::pmr::get_default_resource());
   ~Waiting();
   Waiting(const Waiting &) = delete;
 
@@ -85,6 +84,8 @@ public:
   /// Ends the run; the first message stays, up to kMostText bytes of it.
   /// Returns false.
   bool fail(const std::string &message);
+  /// The same for who watches processes, one of which may be stopped inside.
+  bool failForOthers(const std::string &message);
   bool failed() const { return hasFailed.load(std::memory_order_seq_cst); }
   std::string message() const;
 

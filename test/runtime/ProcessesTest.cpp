@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/processes/ProcessesRun.h"
 #include "Ranks.h"
 #include "dist/Tensor.h"
+#include "runtime/processes/ProcessesRun.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,8 @@ int32_t reduceOn(dist_rank *rank, int64_t count, int32_t stream = 0) {
   float *in = floats(rank, count), *out = floats(rank, count);
   for (int64_t i = 0; i < count; ++i)
     in[i] = rank->index + i % 7;
-  if (dist_all_reduce(rank, 0, stream, -1, DIST_F32, DIST_SUM, count, in, out) ||
+  if (dist_all_reduce(rank, 0, stream, -1, DIST_F32, DIST_SUM, count, in,
+                      out) ||
       sync(rank, stream))
     return 1;
   int64_t ranks = rank->topology.mesh.size();
@@ -113,13 +114,14 @@ TEST(Processes, FailWithTheMessageOfOne) {
 }
 
 TEST(Processes, NoticeADeadlockAndCallsThatDiffer) {
-  EXPECT_TRUE(mentions(
-      runProcesses(line(3),
-                   [](dist_rank *rank) {
-                     return rank->index == 1 ? 0 : reduceOn(rank, 8, 1) * 0;
-                   }),
-      {"deadlock", "rank 0 (a=0) waits in all_reduce", "rank 1 (a=1) has ended",
-       "rank 2 (a=2) waits"}));
+  EXPECT_TRUE(mentions(runProcesses(line(3),
+                                    [](dist_rank *rank) {
+                                      return rank->index == 1
+                                                 ? 0
+                                                 : reduceOn(rank, 8, 1) * 0;
+                                    }),
+                       {"deadlock", "rank 0 (a=0) waits in all_reduce",
+                        "rank 1 (a=1) has ended", "rank 2 (a=2) waits"}));
   EXPECT_TRUE(mentions(runProcesses(line(2),
                                     [](dist_rank *rank) {
                                       return reduceOn(rank, 1 + rank->index);

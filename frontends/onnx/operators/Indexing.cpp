@@ -355,14 +355,13 @@ struct Places {
 } // namespace
 
 /// What progression, which increases, the elements of a tensor are.
-static std::optional<Progression>
-findProgression(ArrayRef<int64_t> elements, ArrayRef<int64_t> shape) {
+static std::optional<Progression> findProgression(ArrayRef<int64_t> elements,
+                                                  ArrayRef<int64_t> shape) {
   SmallVector<int64_t> steps = stridesOf(shape);
   Progression found{elements.front()};
   for (int64_t dim = 0, rank = shape.size(); dim < rank; ++dim) {
-    int64_t step = shape[dim] == 1
-                       ? 0
-                       : elements[steps[dim]] - elements.front();
+    int64_t step =
+        shape[dim] == 1 ? 0 : elements[steps[dim]] - elements.front();
     if (step == 0)
       continue;
     if (step < 0 || found.dim >= 0)
@@ -393,8 +392,8 @@ wrapIndices(ArrayRef<int64_t> indices, int64_t size) {
 
 /// The known indices along `axis`, if they are the same along all other
 /// dimensions.
-static std::optional<SmallVector<int64_t>>
-knownRowIndices(NodeContext &c, int64_t axis) {
+static std::optional<SmallVector<int64_t>> knownRowIndices(NodeContext &c,
+                                                           int64_t axis) {
   const Tensor &where = c.in(1);
   if (std::optional<SmallVector<int64_t>> all = c.ints(1);
       all && where.known && !all->empty()) {
@@ -412,9 +411,8 @@ knownRowIndices(NodeContext &c, int64_t axis) {
   DenseIntElementsAttr constant;
   if (!rows || !matchPattern(rows, m_Constant(&constant)))
     return std::nullopt;
-  return llvm::map_to_vector(constant.getValues<APInt>(), [](const APInt &i) {
-    return i.getSExtValue();
-  });
+  return llvm::map_to_vector(constant.getValues<APInt>(),
+                             [](const APInt &i) { return i.getSExtValue(); });
 }
 
 /// Where the updates of ScatterElements go.
@@ -480,20 +478,19 @@ static std::optional<Places> findPlaces(NodeContext &c) {
 /// Whether the updates go to places of the data that are known, and puts them
 /// there.
 static bool putAtPlaces(NodeContext &c, StringRef kind,
-                          const std::optional<Places> &places) {
+                        const std::optional<Places> &places) {
   if (!places)
     return false;
   const Tensor &data = c.in(0);
   Emitter &e = c.emitter;
   Value base = c.value(0), updates = e.reshape(c.value(2), places->sizes);
   if (kind != "none") {
-    Value old =
-        e.slice(base, places->offsets, places->sizes, places->strides);
-    updates = e.map({old, updates}, places->sizes, e.typeOf(data.type),
-                    [&](Scalar &s, ArrayRef<Value> in) {
-                      return combine(s, kind, in[0], in[1],
-                                     isUnsigned(data.type));
-                    });
+    Value old = e.slice(base, places->offsets, places->sizes, places->strides);
+    updates =
+        e.map({old, updates}, places->sizes, e.typeOf(data.type),
+              [&](Scalar &s, ArrayRef<Value> in) {
+                return combine(s, kind, in[0], in[1], isUnsigned(data.type));
+              });
   }
   c.set(0, e.insert(base, updates, places->offsets, places->strides),
         data.type);
