@@ -163,6 +163,24 @@ inline CommandResult distExec(const std::string &arguments) {
   return result;
 }
 
+/// A test of runs, with ranks that are threads, and processes.
+class OnEachBackend : public testing::TestWithParam<const char *> {
+public:
+  RunOptions onBackend() const {
+    RunOptions options;
+    options.backend = GetParam();
+    return options;
+  }
+  /// A file of its own for each.
+  std::string nameOf(const std::string &file) const {
+    return std::string(GetParam()) + "_" + file;
+  }
+};
+
+#define DIST_ON_EACH_BACKEND(suite)                                            \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values("threads", "processes"),   \
+                           [](const auto &one) { return one.param; })
+
 } // namespace dist::test
 
 #endif // DIST_TEST_RUNTIME_BUNDLES_H

@@ -17,9 +17,12 @@ using namespace dist::test;
 
 namespace {
 
-TEST(Executor, RunsABundle) {
-  Program program = loadBundle(makeBundle("run.dist", makeManifest()));
-  RunOptions options;
+using Executor = OnEachBackend;
+DIST_ON_EACH_BACKEND(Executor);
+
+TEST_P(Executor, RunsABundle) {
+  Program program = loadBundle(makeBundle(nameOf("run.dist"), makeManifest()));
+  RunOptions options = onBackend();
   options.repeat = 3;
   options.trace = true;
   RunResult result = launch(program, {{"x", makeInput()}}, options);
@@ -45,9 +48,9 @@ TEST(Executor, RunsABundle) {
 }
 
 // Also the parts that no whole result is made of.
-TEST(Executor, HandsOverWhatEachRankHolds) {
-  Program program = loadBundle(makeBundle("parts.dist", makeManifest()));
-  RunOptions options;
+TEST_P(Executor, HandsOverWhatEachRankHolds) {
+  Program program = loadBundle(makeBundle(nameOf("parts.dist"), makeManifest()));
+  RunOptions options = onBackend();
   EXPECT_TRUE(
       launch(program, {{"x", makeInput()}}, options).outputs[0].parts.empty());
   options.keepParts = true;
@@ -64,15 +67,15 @@ TEST(Executor, HandsOverWhatEachRankHolds) {
   }
 }
 
-TEST(Executor, ConstantsComeWithTheBundle) {
+TEST_P(Executor, ConstantsComeWithTheBundle) {
   Manifest manifest = makeManifest();
   manifest.arguments[1].kind = TensorDesc::Constant;
   manifest.constants = "constants.safetensors";
-  std::string folder = makeBundle("constants.dist", manifest);
+  std::string folder = makeBundle(nameOf("constants.dist"), manifest);
   Program program = loadBundle(folder);
   // They were mapped: dist-run removes its bundles once they are loaded.
   fs::remove(fs::path(folder) / "constants.safetensors");
-  RunResult result = launch(program, {{"x", makeInput()}});
+  RunResult result = launch(program, {{"x", makeInput()}}, onBackend());
   EXPECT_EQ(valuesOf(result.outputs[0].tensor), expectedOutput(makeInput()));
 
   program.manifest.arguments[1].name = "w3";
@@ -82,7 +85,7 @@ TEST(Executor, ConstantsComeWithTheBundle) {
                "compile it again"));
 }
 
-TEST(Executor, NamesWhatIsMissing) {
+TEST(Launcher, NamesWhatIsMissing) {
   Manifest manifest = makeManifest();
   Program program = loadBundle(makeBundle("missing.dist", manifest));
   EXPECT_TRUE(contains(errorOf([&] { launch(program, {}); }),
@@ -122,13 +125,15 @@ TEST(Launcher, NamesTheBackendsThereAre) {
   RunOptions options;
   options.backend = "mpi";
   EXPECT_EQ(errorOf([&] { launch(program, {{"x", makeInput()}}, options); }),
-            "--backend mpi: not in this build; known is threads");
+            "--backend mpi: not in this build; known is threads, processes");
 }
 
-TEST(Executor, FailureOfARankIsTheError) {
-  Program program = loadBundle(makeBundle("fail.dist", makeManifest()));
+TEST_P(Executor, FailureOfARankIsTheError) {
+  Program program = loadBundle(makeBundle(nameOf("fail.dist"), makeManifest()));
   EXPECT_TRUE(
-      contains(errorOf([&] { launch(program, {{"x", makeInput(666)}}); }),
+      contains(errorOf([&] {
+                 launch(program, {{"x", makeInput(666)}}, onBackend());
+               }),
                "x begins with a number of no beast, not 666"));
 }
 

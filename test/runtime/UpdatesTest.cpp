@@ -59,16 +59,19 @@ Program makeProgram() {
   return program;
 }
 
-std::string writeWeight(const char *name) {
+std::string writeWeight(const std::string &name) {
   std::string path = testing::TempDir() + "/" + name;
   writeSafetensors(path, {{"w", makeTensor(1)}});
   return path;
 }
 
-TEST(Updates, LieInMemoryOfTheRank) {
+using Updates = OnEachBackend;
+DIST_ON_EACH_BACKEND(Updates);
+
+TEST_P(Updates, LieInMemoryOfTheRank) {
   Program program = makeProgram();
-  RunOptions options;
-  options.weights = writeWeight("updates.safetensors");
+  RunOptions options = onBackend();
+  options.weights = writeWeight(nameOf("updates.safetensors"));
   options.keepParts = true;
   // Each repetition is on the same arguments.
   options.repeat = 3;
@@ -85,10 +88,10 @@ TEST(Updates, LieInMemoryOfTheRank) {
 }
 
 // Parameters may come from the caller's memory, too.
-TEST(Updates, LeaveGivenTensorsAlone) {
+TEST_P(Updates, LeaveGivenTensorsAlone) {
   Program program = makeProgram();
   Inputs inputs{{"w", makeTensor(5)}, {"x", makeTensor(2)}};
-  RunResult result = launch(program, inputs);
+  RunResult result = launch(program, inputs, onBackend());
   EXPECT_EQ(valuesOf(result.outputs[1].tensor), std::vector<float>(4, 7));
   EXPECT_EQ(valuesOf(inputs.at("w")), std::vector<float>(4, 5));
 }
@@ -112,18 +115,18 @@ struct ThreeSteps final : StepControl {
   std::vector<float> weights, losses;
 };
 
-TEST(Updates, AreTheArgumentsOfTheNextStep) {
+TEST_P(Updates, AreTheArgumentsOfTheNextStep) {
   Program program = makeProgram();
   ThreeSteps steps;
-  RunOptions options;
-  options.weights = writeWeight("steps.safetensors");
+  RunOptions options = onBackend();
+  options.weights = writeWeight(nameOf("steps.safetensors"));
   options.stepControl = &steps;
   launch(program, {{"x", makeTensor(0)}}, options);
   EXPECT_EQ(steps.weights, (std::vector<float>{1, 2, 4, 7}));
   EXPECT_EQ(steps.losses, (std::vector<float>{4, 8, 16}));
 }
 
-TEST(Updates, AreInTheManifest) {
+TEST(Manifests, HaveUpdates) {
   auto problemOf = [](auto change) {
     Program program = makeProgram();
     change(program.manifest);
