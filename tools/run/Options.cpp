@@ -14,8 +14,12 @@ using namespace mlir::dist;
 namespace cl = llvm::cl;
 namespace host = ::dist;
 
-static const std::string inputHelp =
-    std::string(host::inputForms) + host::rangeHelp;
+/// Made when it is asked for: options are made before main.
+static const std::string &getInputHelp() {
+  static const std::string text =
+      std::string(host::inputForms) + host::rangeHelp;
+  return text;
+}
 
 RunToolOptions::RunToolOptions(cl::OptionCategory &category)
     : common(category), training(category),
@@ -27,7 +31,7 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
                 cl::cat(category)),
       timeout("timeout", cl::desc(host::timeoutHelp), cl::init(60),
               cl::value_desc("SECONDS"), cl::cat(category)),
-      inputs("input", cl::desc(inputHelp), cl::value_desc("NAME=VALUE"),
+      inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
              cl::cat(category)),
       random("random", cl::desc(host::randomHelp), cl::value_desc("SEED"),
              cl::ValueOptional, cl::init("off"), cl::cat(category)),
