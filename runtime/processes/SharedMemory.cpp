@@ -7,20 +7,32 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 
 using namespace dist;
 
 static constexpr int64_t kLine = 64, kHugePage = 2 << 20;
 
 SharedRange::SharedRange(int64_t bytes) : size(std::max<int64_t>(bytes, 1)) {
-  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    throw Error(
-        "no " + std::to_string(size) +
-        " bytes of memory that processes share: " + std::strerror(errno));
-  start = static_cast<char *>(memory);
-  // Where the kernel has huge pages for shared memory.
+  auto check = [&](void *memory) {
+    if (memory == MAP_FAILED)
+      throw Error(
+          "no " + std::to_string(size) +
+          " bytes of memory that processes share: " + std::strerror(errno));
+    return static_cast<char *>(memory);
+  };
+  // Huge pages are possible where addresses and places in the memory agree: it
+  // begins at a multiple of their size. What is left over goes back.
+  auto *room = check(mmap(nullptr, size + kHugePage, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  int64_t before = -reinterpret_cast<uintptr_t>(room) % kHugePage;
+  start = check(mmap(room + before, size, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                     0));
+  if (before > 0)
+    munmap(room, before);
+  int64_t page = sysconf(_SC_PAGESIZE), end = (size + page - 1) / page * page;
+  munmap(start + end, kHugePage - before);
   madvise(start, size, MADV_HUGEPAGE);
 }
 
