@@ -325,7 +325,18 @@ void ProcessesRun::watch() {
   }
 }
 
+/// What a process that makes others must have, whoever started it.
+static void prepareToFork() {
+  // Where they are ignored, nobody learns how a process ended.
+  signal(SIGCHLD, SIG_DFL);
+  // Sockets must not get these numbers. Writing there stays an error.
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0)
+      open("/dev/null", O_RDONLY);
+}
+
 bool ProcessesRun::run(const std::function<int32_t(dist_rank &)> &body) {
+  prepareToFork();
   waiting->setCores(cpus.size());
   int64_t ranks = places.mesh.size();
   for (int64_t rank = 0; rank < ranks; ++rank)
