@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
   app.add_option("--backend", options.run.backend, backendHelp)
       ->capture_default_str();
   app.add_option("-n", options.run.processes, processesHelp)
-      ->check(CLI::PositiveNumber);
+      ->excludes("--backend");
   app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp)
       ->capture_default_str();
   app.add_option("--repeat", options.run.repeat, repeatHelp)
@@ -135,6 +135,8 @@ int main(int argc, char **argv) {
       for (const std::string &value : option->results())
         if (value.empty())
           refuseEmpty(option->get_name());
+    if (app.count("-n") > 0 && options.run.processes < 1)
+      throw Error("-n: must be at least 1");
     checkBackend(options.run.backend);
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())

@@ -2,6 +2,7 @@
 
 #include "dist/Signals.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -254,6 +255,8 @@ static void onSignal(int signal, siginfo_t *info, void *) {
 }
 
 static struct sigaction otherBusHandler;
+/// Of a rank's process.
+static void (*reportEnd)(const char *message) = nullptr;
 
 static void onBusError(int, siginfo_t *info, void *) {
   char line[4096];
@@ -267,10 +270,18 @@ static void onBusError(int, siginfo_t *info, void *) {
     return;
   }
   Line message;
-  message << toolName << ": error: " << path << ": byte " << byte
+  if (!reportEnd)
+    message << toolName << ": error: ";
+  message << path << ": byte " << byte
           << " cannot be read: the file was cut short, or its device failed, "
              "while ";
-  message << (threadText[0] ? threadText : toolName) << " was using it\n";
+  message << (threadText[0] ? threadText : toolName) << " was using it";
+  if (reportEnd) {
+    message.text[std::min(message.length, sizeof message.text - 1)] = '\0';
+    reportEnd(message.text);
+    end(1);
+  }
+  message << "\n";
   if (write(STDERR_FILENO, message.text, message.length) < 0) {
     // There is nobody left to tell.
   }
@@ -313,7 +324,8 @@ void dist::handleSignals(const char *tool) {
   sigaction(SIGBUS, &action, &otherBusHandler);
 }
 
-void dist::becomeRankProcess() {
+void dist::becomeRankProcess(void (*report)(const char *message)) {
+  reportEnd = report;
   last = nullptr;
   locked.store(false);
   for (int signal : {SIGINT, SIGHUP, SIGPIPE}) {

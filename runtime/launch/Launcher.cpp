@@ -97,11 +97,15 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     throw Error("the program is compiled for target " + manifest.target +
                 ", but --backend " + backend + " runs those for " +
                 launcher.target());
+  if (options.processes < 0)
+    throw Error("-n " + std::to_string(options.processes) +
+                ": must be at least 1");
   if (options.processes && options.processes != manifest.mesh.size())
     throw Error("-n " + std::to_string(options.processes) +
-                ": the program is compiled for a mesh of " +
+                ": the program's mesh has " +
                 std::to_string(manifest.mesh.size()) +
-                " devices, and runs on as many processes");
+                (manifest.mesh.size() == 1 ? " device" : " devices") +
+                ", and runs on as many processes");
   if (!(options.timeoutSeconds > 0 && options.timeoutSeconds < 1e9))
     throw Error("--timeout " + std::to_string(options.timeoutSeconds) +
                 ": must be more than 0 seconds, and less than 10^9");

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -127,9 +128,14 @@ static std::vector<TraceEvent> readTrace(const std::string &text) {
   return events;
 }
 
+/// In a rank's process.
+static Waiting *ownWaiting = nullptr;
+
 void ProcessesRun::live(int64_t index,
                         const std::function<int32_t(dist_rank &)> &body) {
-  becomeRankProcess();
+  ownWaiting = waiting;
+  becomeRankProcess(
+      [](const char *message) { ownWaiting->failAtEnd(message); });
   heap = heaps[index].get();
   {
     ThreadRank rank(*this, index);
@@ -329,6 +335,12 @@ void ProcessesRun::watch() {
 static void prepareToFork() {
   // Where they are ignored, nobody learns how a process ended.
   signal(SIGCHLD, SIG_DFL);
+  // Three descriptors a rank.
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   // Sockets must not get these numbers. Writing there stays an error.
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) < 0)

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <linux/futex.h>
 #include <memory>
@@ -227,9 +228,15 @@ void Waiting::checkDeadlockLocked() {
 }
 
 void Waiting::failLocked(const std::string &message) {
+  failAtEnd(message.c_str());
+}
+
+void Waiting::failAtEnd(const char *message) {
   if (failed())
     return;
-  std::snprintf(text, kMostText, "%s", message.c_str());
+  size_t length = std::min(std::strlen(message), kMostText - 1);
+  std::memcpy(text, message, length);
+  text[length] = '\0';
   hasFailed.store(true, std::memory_order_seq_cst);
   for (const Slot &slot : std::span(slots, numSlots))
     if (slot.state == State::Asleep) {

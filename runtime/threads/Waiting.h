@@ -86,6 +86,8 @@ public:
   bool fail(const std::string &message);
   /// The same for who watches processes, one of which may be stopped inside.
   bool failForOthers(const std::string &message);
+  /// The same in a handler of signals, on a thread that goes no further.
+  void failAtEnd(const char *message);
   bool failed() const { return hasFailed.load(std::memory_order_seq_cst); }
   std::string message() const;
 

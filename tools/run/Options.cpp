@@ -179,6 +179,8 @@ static void checkApply(const RunToolOptions &options) {
 
 void RunToolOptions::check() const {
   host::checkBackend(backend);
+  if (processes.getNumOccurrences() && backend.getNumOccurrences())
+    throw host::Error("-n is --backend processes: leave out --backend");
   if (processes.getNumOccurrences() && processes < 1)
     throw host::Error("-n " + std::to_string(processes) +
                       ": must be at least 1");

@@ -3,6 +3,7 @@
 #include "Converter.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -408,6 +409,10 @@ static std::optional<SmallVector<int64_t>> knownRowIndices(NodeContext &c,
   }
   // Those of many elements are not computed here.
   Value rows = findRowIndices(c.emitter, c.value(1), axis);
+  while (rows &&
+         isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+             rows.getDefiningOp()))
+    rows = rows.getDefiningOp()->getOperand(0);
   DenseIntElementsAttr constant;
   if (!rows || !matchPattern(rows, m_Constant(&constant)))
     return std::nullopt;

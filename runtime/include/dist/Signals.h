@@ -29,7 +29,8 @@ void describeThread(const std::string &text);
 /// In a process that was made by fork, for a rank: temporary files are those of
 /// the process that made it, and signals that a terminal sends to both are that
 /// one's business.
-void becomeRankProcess();
+/// What ends the process is told to `report`, which a handler of signals calls.
+void becomeRankProcess(void (*report)(const char *message));
 
 /// Runs `step` while no signal ends the program: all of it is done, or nothing.
 /// It must be short and must not wait for other threads.
