@@ -49,7 +49,8 @@ TEST_P(Executor, RunsABundle) {
 
 // Also the parts that no whole result is made of.
 TEST_P(Executor, HandsOverWhatEachRankHolds) {
-  Program program = loadBundle(makeBundle(nameOf("parts.dist"), makeManifest()));
+  Program program =
+      loadBundle(makeBundle(nameOf("parts.dist"), makeManifest()));
   RunOptions options = onBackend();
   EXPECT_TRUE(
       launch(program, {{"x", makeInput()}}, options).outputs[0].parts.empty());
@@ -80,7 +81,9 @@ TEST_P(Executor, ConstantsComeWithTheBundle) {
 
   program.manifest.arguments[1].name = "w3";
   EXPECT_TRUE(
-      contains(errorOf([&] { launch(program, {{"x", makeInput()}}); }),
+      contains(errorOf([&] {
+                 launch(program, {{"x", makeInput()}});
+               }),
                "constants.safetensors: the bundle lacks its constant 'w3'; "
                "compile it again"));
 }
@@ -91,31 +94,36 @@ TEST(Launcher, NamesWhatIsMissing) {
   EXPECT_TRUE(contains(errorOf([&] { launch(program, {}); }),
                        "inputs not given (--input NAME=FILE.npy):\n  x "
                        "f32[5, 6]"));
-  EXPECT_TRUE(contains(errorOf([&] {
-                         launch(program,
-                                {{"x", makeInput()}, {"mask", makeInput()}});
-                       }),
-                       "the program has no input 'mask'; its inputs are: x"));
-  EXPECT_TRUE(contains(errorOf([&] {
-                         launch(program,
-                                {{"x", Tensor::zeros(DIST_F32, {4, 6})}});
-                       }),
-                       "input 'x' has shape [4, 6], but the program wants "
-                       "[5, 6]"));
+  EXPECT_TRUE(
+      contains(errorOf([&] {
+                 launch(program, {{"x", makeInput()}, {"mask", makeInput()}});
+               }),
+               "the program has no input 'mask'; its inputs are: x"));
+  EXPECT_TRUE(
+      contains(errorOf([&] {
+                 launch(program, {{"x", Tensor::zeros(DIST_F32, {4, 6})}});
+               }),
+               "input 'x' has shape [4, 6], but the program wants "
+               "[5, 6]"));
   Tensor wide = Tensor::zeros(DIST_F64, {5, 6});
   static_cast<double *>(wide.data)[7] = 0.1;
-  EXPECT_TRUE(contains(errorOf([&] { launch(program, {{"x", wide}}); }),
+  EXPECT_TRUE(contains(errorOf([&] {
+                         launch(program, {{"x", wide}});
+                       }),
                        "input 'x' is f64, which does not convert to the "
                        "program's f32 without loss: element [1, 1] is 0.1"));
   RunOptions options;
   options.weights = "nowhere.safetensors";
-  EXPECT_TRUE(
-      contains(errorOf([&] { launch(program, {{"x", makeInput()}}, options); }),
-               "nowhere.safetensors: cannot open"));
+  EXPECT_TRUE(contains(errorOf([&] {
+                         launch(program, {{"x", makeInput()}}, options);
+                       }),
+                       "nowhere.safetensors: cannot open"));
   manifest.weights = "";
   program.manifest = manifest;
   EXPECT_TRUE(contains(
-      errorOf([&] { launch(program, {{"x", makeInput()}}); }),
+      errorOf([&] {
+        launch(program, {{"x", makeInput()}});
+      }),
       "no weights file (--weights FILE.safetensors) for the parameters:\n  w1 "
       "f32[6, 8]\n  w2 f32[8, 6]"));
 }
@@ -124,17 +132,18 @@ TEST(Launcher, NamesTheBackendsThereAre) {
   Program program = loadBundle(makeBundle("backend.dist", makeManifest()));
   RunOptions options;
   options.backend = "mpi";
-  EXPECT_EQ(errorOf([&] { launch(program, {{"x", makeInput()}}, options); }),
+  EXPECT_EQ(errorOf([&] {
+              launch(program, {{"x", makeInput()}}, options);
+            }),
             "--backend mpi: not in this build; known is threads, processes");
 }
 
 TEST_P(Executor, FailureOfARankIsTheError) {
   Program program = loadBundle(makeBundle(nameOf("fail.dist"), makeManifest()));
-  EXPECT_TRUE(
-      contains(errorOf([&] {
-                 launch(program, {{"x", makeInput(666)}}, onBackend());
-               }),
-               "x begins with a number of no beast, not 666"));
+  EXPECT_TRUE(contains(errorOf([&] {
+                         launch(program, {{"x", makeInput(666)}}, onBackend());
+                       }),
+                       "x begins with a number of no beast, not 666"));
 }
 
 TEST(OptionValues, Inputs) {
