@@ -7,6 +7,7 @@
 #ifndef DIST_TEST_RUNTIME_BUNDLES_H
 #define DIST_TEST_RUNTIME_BUNDLES_H
 
+#include "dist/Launcher.h"
 #include "dist/Manifest.h"
 #include "dist/Safetensors.h"
 #include "dist/Tensor.h"
