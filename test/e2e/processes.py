@@ -8,7 +8,9 @@ processes.py [REGEX]: only cases whose name matches.
 - `ends_SIGNAL`: a rank's process that is killed or stopped at any moment ends the run within 2 seconds (after --timeout,
   if it is stopped), with one message that names the rank, and nothing is left;
 - `leaves_nothing`: nor is it if the first process is told to end, or killed;
-- `program_fails`, `data_fails`: what a rank finds wrong is said once, as by threads.
+- `data_fails`: what a rank finds wrong is said once, as by threads.
+
+DIST_MOMENTS=50 tries as many moments of each end, in place of 6.
 
 Programs come from tools/ and models from examples/, below the current folder.
 """

@@ -155,6 +155,17 @@ TEST(Processes, NoticeDeathAndStops) {
                        {"rank 1 (a=1)", "has been stopped for 0.2"}));
 }
 
+TEST(Processes, NoticeOneThatLeaves) {
+  EXPECT_TRUE(mentions(runProcesses(line(3),
+                                    [](dist_rank *rank) {
+                                      if (rank->index == 1)
+                                        _exit(0);
+                                      return reduceOn(rank, 10);
+                                    }),
+                       {"rank 1 (a=1): its process ",
+                        " ended with status 0 in the middle of the run"}));
+}
+
 TEST(Processes, EndOneThatComputesOn) {
   EXPECT_EQ(runProcesses(line(2),
                          [](dist_rank *rank) {

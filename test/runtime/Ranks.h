@@ -3,7 +3,7 @@
 #ifndef DIST_TEST_RUNTIME_RANKS_H
 #define DIST_TEST_RUNTIME_RANKS_H
 
-#include "runtime/threads/ThreadsBackend.h"
+#include "runtime/threads/ThreadsRun.h"
 
 #include <gtest/gtest.h>
 

@@ -1,25 +1,21 @@
-//===- ThreadsBackend.cpp - Ranks as threads of one process ---------------===//
+//===- ThreadsRun.cpp - Ranks as threads of one process -------------------===//
 //
 // Starts the threads of a run, each on its own core if there are enough, and
 // collects their results.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/threads/ThreadsBackend.h"
-#include "runtime/threads/ThreadRank.h"
+#include "runtime/threads/ThreadsRun.h"
+#include "runtime/local/LocalRank.h"
 
 using namespace dist;
-
-std::shared_ptr<void> ThreadsRun::allocate(int64_t bytes) {
-  return dist::allocate(bytes);
-}
 
 bool ThreadsRun::run(const std::function<int32_t(dist_rank &)> &body) {
   int64_t ranks = places.mesh.size();
   waiting->setCores(cpus.size());
-  std::vector<std::unique_ptr<ThreadRank>> members;
+  std::vector<std::unique_ptr<LocalRank>> members;
   for (int64_t i = 0; i < ranks; ++i) {
-    members.push_back(std::make_unique<ThreadRank>(*this, i));
+    members.push_back(std::make_unique<LocalRank>(*this, i));
     waiting->enter();
   }
   std::vector<StackThread> running;
