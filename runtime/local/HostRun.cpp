@@ -99,3 +99,26 @@ void HostRun::runRank(HostRank &rank,
   rank.closeStreams();
   waiting->leave(places.describe(rank.index) + " has ended");
 }
+
+bool HostRun::runThreads(std::vector<std::unique_ptr<HostRank>> &ranks,
+                         size_t cores,
+                         const std::function<int32_t(dist_rank &)> &body) {
+  waiting->setCores(cores);
+  for (size_t i = 0; i < ranks.size(); ++i)
+    waiting->enter();
+  std::vector<StackThread> running;
+  try {
+    for (auto &rank : ranks)
+      running.emplace_back([&, this] { runRank(*rank, body); });
+  } catch (const std::system_error &e) {
+    waiting->fail("cannot start " + std::to_string(ranks.size()) +
+                  " threads: " + e.what());
+  }
+  for (StackThread &thread : running)
+    thread.join();
+  for (auto &rank : ranks) {
+    std::vector<TraceEvent> own = rank->takeTrace();
+    trace.insert(trace.end(), own.begin(), own.end());
+  }
+  return !waiting->failed();
+}

@@ -68,6 +68,10 @@ protected:
   void endWaiting();
   /// All that a rank does, on its thread.
   void runRank(HostRank &rank, const std::function<int32_t(dist_rank &)> &body);
+  /// All of a process's ranks, each on a thread, of which so many may spin
+  /// while they wait; as `run`.
+  bool runThreads(std::vector<std::unique_ptr<HostRank>> &ranks, size_t cores,
+                  const std::function<int32_t(dist_rank &)> &body);
 
   const Sharing sharing;
   std::pmr::memory_resource *const memory;
