@@ -29,8 +29,7 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
               cl::cat(category)),
       processes("n", cl::desc(host::processesHelp), cl::value_desc("N"),
                 cl::cat(category)),
-      timeout("timeout", cl::desc(host::timeoutHelp), cl::init(60),
-              cl::value_desc("SECONDS"), cl::cat(category)),
+      timeout("timeout", cl::desc(host::timeoutHelp), cl::value_desc("SECONDS"), cl::cat(category)),
       inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
              cl::cat(category)),
       random("random", cl::desc(host::randomHelp), cl::value_desc("SEED"),
@@ -111,7 +110,8 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   host::RunOptions options;
   options.backend = backend;
   options.processes = processes;
-  options.timeoutSeconds = timeout;
+  if (timeout.getNumOccurrences())
+    options.timeoutSeconds = timeout;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();
@@ -178,12 +178,12 @@ static void checkApply(const RunToolOptions &options) {
 }
 
 void RunToolOptions::check() const {
-  host::checkBackend(backend);
   if (processes.getNumOccurrences() && backend.getNumOccurrences())
     throw host::Error("-n is --backend processes: leave out --backend");
   if (processes.getNumOccurrences() && processes < 1)
     throw host::Error("-n " + std::to_string(processes) +
                       ": must be at least 1");
+  host::checkBackend(getRunOptions());
   if (verify != "off" && !verify.empty() && verify != "f64")
     throw host::Error("--verify=" + verify +
                       ": expected --verify or --verify=f64");

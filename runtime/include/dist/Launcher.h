@@ -13,6 +13,7 @@
 #include "dist/Executor.h"
 #include "dist/StreamMode.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ namespace dist {
 struct RunOptions {
   /// The backend that runs the ranks: "threads" or "processes".
   std::string backend = "threads";
-  /// How long a rank's process may be stopped before the run fails.
-  double timeoutSeconds = 60;
+  /// How long a rank's process may be stopped before the run fails; 60 if not
+  /// given. Threads have none.
+  std::optional<double> timeoutSeconds;
   /// If not 0, the backend is "processes", and the mesh must have as many
   /// devices.
   int64_t processes = 0;
@@ -70,9 +72,9 @@ struct RunResult {
   bool isRoot = true;
 };
 
-/// Throws Error, which lists the backends of this build, if there is no such
-/// backend.
-void checkBackend(const std::string &name);
+/// Throws Error if this build has no such backend, or the options for processes
+/// are wrong or for another one.
+void checkBackend(const RunOptions &options);
 
 /// The target of the programs that `backend` runs. Throws Error likewise.
 std::string targetOf(const std::string &backend);
