@@ -19,15 +19,14 @@
 #include "runtime/cpu/Convolve.h"
 #include "dist/Tensor.h"
 #include "runtime/cpu/Clamp.h"
+#include "runtime/cpu/ConvolveSizes.h"
 #include "runtime/cpu/Dnnl.h"
 #include "runtime/cpu/Magnitudes.h"
 #include "runtime/cpu/MemoryDescriptors.h"
 #include "runtime/cpu/Staging.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 using namespace dist;
@@ -38,74 +37,10 @@ constexpr auto f32 = memory::data_type::f32;
 
 namespace {
 
-/// A window of the table.
-struct Window {
-  int64_t in, out, taps, stride, dilation, low;
-  int64_t imageStride, kernelStride, outStride;
-};
-
-/// The table, read.
-struct Sizes {
-  explicit Sizes(const ConvolveCall &call);
-
-  struct {
-    int64_t extent, image, out;
-  } batch;
-  struct {
-    int64_t extent, image, kernel, out;
-  } groups;
-  struct {
-    int64_t extent, image, kernel;
-  } channels;
-  struct {
-    int64_t extent, kernel, out;
-  } features;
-  std::vector<Window> windows;
-};
-
 /// How good oneDNN's code for a description is.
 enum class Quality { None, Reference, Product, Fast };
 
 } // namespace
-
-Sizes::Sizes(const ConvolveCall &call) {
-  const int64_t *t = call.table;
-  batch = {t[0], t[1], t[2]};
-  groups = {t[3], t[4], t[5], t[6]};
-  channels = {t[7], t[8], t[9]};
-  features = {t[10], t[11], t[12]};
-  t += DIST_CONVOLVE_FIELDS;
-  for (int32_t i = 0; i < call.numWindows; ++i, t += DIST_WINDOW_FIELDS)
-    windows.push_back({t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]});
-  bool valid = batch.extent > 0 && groups.extent > 0 && channels.extent > 0 &&
-               features.extent > 0;
-  for (const Window &w : windows)
-    valid &= w.in > 0 && w.out > 0 && w.taps > 0 && w.stride > 0 &&
-             w.dilation > 0 && w.low >= 0;
-  if (!valid)
-    throw Error("dist_convolve: extents, strides and dilations must be at "
-                "least 1, and padding not negative");
-}
-
-/// Whether a tap reads the padding at some place of the result.
-static bool readsPadding(const Window &w) {
-  return w.low > 0 ||
-         (w.out - 1) * w.stride + (w.taps - 1) * w.dilation - w.low >= w.in;
-}
-
-/// At how many places of the result at least one tap is in the image.
-static int64_t countPlacesInImage(const Window &w) {
-  int64_t count = 0;
-  for (int64_t y = 0; y < w.out; ++y)
-    for (int64_t t = 0; t < w.taps; ++t) {
-      int64_t x = y * w.stride + t * w.dilation - w.low;
-      if (x < 0 || x >= w.in)
-        continue;
-      ++count;
-      break;
-    }
-  return count;
-}
 
 static memory::desc withTag(const memory::desc &like, Tag tag) {
   return {like.dims(), f32, tag};
@@ -163,12 +98,8 @@ private:
   int32_t getLargestOfKernel(const float *kernel);
   bool areAsAssumed(const memory &image, const float *kernel,
                     const memory &out);
-  template <typename Visit>
-  void forEachOfKernel(const float *kernel, Visit visit);
   const memory &packKernel(const char *kernel);
-  void start(const float *bias, float *out, size_t window);
   bool isFinite(const float *kernel);
-  void multiplyPadding(const float *kernel, float *out);
 
   OperandPool &pool;
   Sizes shape;
@@ -270,9 +201,9 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
   // oneDNN 2.6 forgets the bias where a sum is added to and no tap reaches the
   // image.
   for (const Window &w : shape.windows) {
-    int64_t count = countPlacesInImage(w);
+    int64_t count = w.countPlacesInImage();
     isAllPadding |= count == 0;
-    hasPadding |= readsPadding(w);
+    hasPadding |= w.readsPadding();
     addsBiasFirst |= count < w.out && hasBias && accumulate;
   }
   hasBias &= !addsBiasFirst;
@@ -287,9 +218,9 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
   kernelDesc = describeApart(weights, weightStrides);
   biasDesc = memory::desc({together * features}, f32, Tag::x);
   // What a sum is added to is gone when a NaN is noticed: there must be none.
-  bool mayLoseNaN = mayAssume && !addsBiasFirst && together == groups &&
-                    terms <= kMostModestTerms;
-  choose(/*fusing=*/clamp && (!accumulate || mayLoseNaN));
+  bool canExcludeNaN = mayAssume && !addsBiasFirst && together == groups &&
+                       terms <= kMostModestTerms;
+  choose(/*fusing=*/clamp && (!accumulate || canExcludeNaN));
 }
 
 /// The best code for these layouts that is wanted, if oneDNN has any.
@@ -382,26 +313,27 @@ ConvolvePlan::makeDirect(const memory::desc &kernelLayout) {
   return best;
 }
 
-/// Chooses oneDNN's code, which applies the bounds if it is `fusing` and tells
-/// of a NaN.
+/// Chooses oneDNN's code. If it is `fusing`, that applies the bounds where it
+/// is fast and tells of a NaN.
 void ConvolvePlan::choose(bool fusing) {
-  fusesClamp = fusing;
   memory::desc anyKernel = withTag(kernelDesc, Tag::any);
-  std::optional<Description> best = makeWinograd(anyKernel);
-  transforms = best.has_value();
-  if (fusing && !transforms) {
+  auto make = [&](auto maker) -> std::optional<Description> {
+    if (fusing) {
+      fusesClamp = true;
+      std::optional<Description> found = (this->*maker)(anyKernel);
+      if (found && qualityOf(*found) == Quality::Fast &&
+          clamp->isNoticedBy(*found, stream))
+        return found;
+    }
     fusesClamp = false;
-    if (makeWinograd(anyKernel))
-      return choose(/*fusing=*/false);
-    fusesClamp = true;
-  }
+    return (this->*maker)(anyKernel);
+  };
+  std::optional<Description> best = make(&ConvolvePlan::makeWinograd);
+  transforms = best.has_value();
   if (!best)
-    best = makeDirect(anyKernel);
+    best = make(&ConvolvePlan::makeDirect);
   if (!best)
     throw Error("dist_convolve: oneDNN has no code for this convolution");
-  if (fusing &&
-      (qualityOf(*best) != Quality::Fast || !clamp->isNoticedBy(*best, stream)))
-    return choose(/*fusing=*/false);
   primitive.emplace(*best);
   for (std::optional<dnnl::reorder> *reorder :
        {&takeImage, &takeKernel, &takeOut, &giveOut})
@@ -450,130 +382,21 @@ const memory &ConvolvePlan::packKernel(const char *from) {
   return found->second;
 }
 
-/// What `to` holds (or zero) and the bias (or none), over the windows from
-/// `window` on.
-void ConvolvePlan::start(const float *from, float *to, size_t window) {
-  if (window < shape.windows.size()) {
-    const Window &w = shape.windows[window];
-    for (int64_t y = 0; y < w.out; ++y)
-      start(from, to + y * w.outStride, window + 1);
-    return;
-  }
-  for (int64_t n = 0; n < shape.batch.extent; ++n)
-    for (int64_t g = 0; g < shape.groups.extent; ++g)
-      for (int64_t f = 0; f < shape.features.extent; ++f) {
-        float &value = to[n * shape.batch.out + g * shape.groups.out +
-                          f * shape.features.out];
-        value = (accumulate ? value : 0) +
-                (from ? from[g * shape.features.extent + f] : 0);
-      }
-}
-
-/// Calls `visit` with all indices below `extents`.
-template <typename Visit>
-static void forEach(const std::vector<int64_t> &extents, Visit visit) {
-  std::vector<int64_t> at(extents.size(), 0);
-  size_t i;
-  do {
-    visit(at);
-    for (i = at.size(); i > 0 && ++at[i - 1] == extents[i - 1]; --i)
-      at[i - 1] = 0;
-  } while (i > 0);
-}
-
-template <typename Visit>
-void ConvolvePlan::forEachOfKernel(const float *kernel, Visit visit) {
-  std::vector<int64_t> extents{shape.groups.extent, shape.features.extent,
-                               shape.channels.extent},
-      strides{shape.groups.kernel, shape.features.kernel,
-              shape.channels.kernel};
-  for (const Window &w : shape.windows) {
-    extents.push_back(w.taps);
-    strides.push_back(w.kernelStride);
-  }
-  int64_t count = 1, last = 0;
-  for (size_t i = 0; i < extents.size(); ++i) {
-    count *= extents[i];
-    last += (extents[i] - 1) * strides[i];
-  }
-  if (last == count - 1) {
-    for (int64_t i = 0; i < count; ++i)
-      visit(kernel[i]);
-  } else {
-    forEach(extents, [&](const std::vector<int64_t> &at) {
-      int64_t element = 0;
-      for (size_t i = 0; i < at.size(); ++i)
-        element += at[i] * strides[i];
-      visit(kernel[element]);
-    });
-  }
-}
-
 bool ConvolvePlan::isFinite(const float *kernel) {
-  if (isSameKernel)
-    if (auto known = finite.find(kernel); known != finite.end())
-      return known->second;
-  // Numbers that are not finite have all bits of the exponent.
-  bool odd = false;
-  forEachOfKernel(kernel, [&](float element) {
-    uint32_t bits;
-    std::memcpy(&bits, &element, sizeof bits);
-    odd |= (bits & 0x7f800000) == 0x7f800000;
-  });
-  if (isSameKernel)
-    finite[kernel] = !odd;
-  return !odd;
-}
-
-/// oneDNN skips the padding's zeros. Times what is not finite they are NaN, as
-/// they are where neighbours or memory hold them.
-void ConvolvePlan::multiplyPadding(const float *kernel, float *out) {
-  std::vector<int64_t> taps, places;
-  for (const Window &w : shape.windows) {
-    taps.push_back(w.taps);
-    places.push_back(w.out);
-  }
-  auto isOdd = [&](int64_t element) {
-    for (int64_t c = 0; c < shape.channels.extent; ++c)
-      if (!std::isfinite(kernel[element + c * shape.channels.kernel]))
-        return true;
-    return false;
-  };
-  auto spoil = [&](int64_t group, int64_t feature,
-                   const std::vector<int64_t> &tap) {
-    forEach(places, [&](const std::vector<int64_t> &place) {
-      bool isOutside = false;
-      int64_t element = group * shape.groups.out + feature * shape.features.out;
-      for (size_t i = 0; i < place.size(); ++i) {
-        const Window &w = shape.windows[i];
-        int64_t x = place[i] * w.stride + tap[i] * w.dilation - w.low;
-        isOutside |= x < 0 || x >= w.in;
-        element += place[i] * w.outStride;
-      }
-      for (int64_t n = 0; isOutside && n < shape.batch.extent; ++n)
-        out[element + n * shape.batch.out] =
-            std::numeric_limits<float>::quiet_NaN();
-    });
-  };
-  for (int64_t g = 0; g < shape.groups.extent; ++g)
-    for (int64_t f = 0; f < shape.features.extent; ++f)
-      forEach(taps, [&](const std::vector<int64_t> &tap) {
-        int64_t element = g * shape.groups.kernel + f * shape.features.kernel;
-        for (size_t i = 0; i < tap.size(); ++i)
-          element += tap[i] * shape.windows[i].kernelStride;
-        if (isOdd(element))
-          spoil(g, f, tap);
-      });
+  if (!isSameKernel)
+    return shape.isFinite(kernel);
+  auto [known, isNew] = finite.try_emplace(kernel, false);
+  if (isNew)
+    known->second = shape.isFinite(kernel);
+  return known->second;
 }
 
 int32_t ConvolvePlan::getLargestOfKernel(const float *kernel) {
+  if (!isSameKernel)
+    return shape.getLargest(kernel);
   auto [known, isNew] = largest.try_emplace(kernel, 0);
-  if (isNew || !isSameKernel) {
-    known->second = 0;
-    forEachOfKernel(kernel, [&](float element) {
-      known->second = std::max(known->second, getMagnitudeBits(element));
-    });
-  }
+  if (isNew)
+    known->second = shape.getLargest(kernel);
   return known->second;
 }
 
@@ -646,7 +469,7 @@ bool ConvolvePlan::runGroups(const ConvolveCall &call) {
 void ConvolvePlan::run(const ConvolveCall &call) {
   auto *out = static_cast<float *>(call.out);
   if (addsBiasFirst || isAllPadding)
-    start(static_cast<const float *>(call.bias), out, 0);
+    shape.start(static_cast<const float *>(call.bias), out, accumulate);
   if (!isAllPadding) {
     clearInvalid();
     if (!runGroups(call)) {
@@ -664,7 +487,7 @@ void ConvolvePlan::run(const ConvolveCall &call) {
   }
   auto *kernelData = static_cast<const float *>(call.kernel);
   if (hasPadding && !isFinite(kernelData))
-    multiplyPadding(kernelData, out);
+    shape.multiplyPadding(kernelData, out);
   if (!clamp || fusesClamp)
     return;
   memory::dims extents{shape.batch.extent, shape.groups.extent,

@@ -184,7 +184,8 @@ RanksResult ProcessesLauncher::run(const Program &program,
       {options.link, options.streams, options.directConvolutions},
       rankBytes(manifest),
       Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest),
-      std::chrono::milliseconds(int64_t(options.timeoutSeconds.value_or(60) * 1000)));
+      std::chrono::milliseconds(
+          int64_t(options.timeoutSeconds.value_or(60) * 1000)));
   Places places(manifest, run.shared());
   std::optional<SharedInputs> values;
   if (options.stepControl)

@@ -7,7 +7,6 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -75,11 +74,11 @@ void mlir::dist::printVersion(llvm::raw_ostream &stream) {
          << "\n";
 }
 
-/// Whether a program may come from standard input, which is no terminal then.
+/// Whether a program may come from standard input: no terminal, no /dev/null,
+/// which also takes the place of one that is closed.
 static bool hasStandardInput() {
   llvm::sys::fs::file_status status;
-  return !llvm::sys::Process::StandardInIsUserInput() &&
-         !llvm::sys::fs::status(STDIN_FILENO, status) &&
+  return !llvm::sys::fs::status(STDIN_FILENO, status) &&
          status.type() != llvm::sys::fs::file_type::character_file;
 }
 
