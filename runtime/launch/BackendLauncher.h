@@ -30,6 +30,12 @@ public:
   virtual const char *name() const = 0;
   /// What the programs that it runs are compiled for (dist-compile --target).
   virtual const char *target() const = 0;
+  /// Called once, before anything that takes long: joins other processes that
+  /// were started with this one. Throws Error.
+  virtual void begin(const RunOptions &options) const {}
+  /// This process ends for `message`. It returns in the one that reports;
+  /// others tell that one, and do not return.
+  virtual void fail(const std::string &message) const {}
   /// Whether this process is the one that reports.
   virtual bool isRoot() const { return true; }
   /// Runs the ranks of this process, each with an Executor, and gathers what

@@ -6,6 +6,7 @@
 
 #include "dist/Launcher.h"
 #include "dist/Slices.h"
+#include "runtime/launch/MpiLauncher.h"
 #include "runtime/launch/ProcessesLauncher.h"
 #include "runtime/launch/ThreadsLauncher.h"
 #include "runtime/launch/Trace.h"
@@ -15,8 +16,8 @@
 using namespace dist;
 
 /// Those of this build: a new backend is one line here.
-static const BackendLauncher *const launchers[] = {&threadsLauncher(),
-                                                  &processesLauncher()};
+static const BackendLauncher *const launchers[] = {
+    &threadsLauncher(), &processesLauncher(), &mpiLauncher()};
 
 static const BackendLauncher &findLauncher(const std::string &name) {
   std::string known;
@@ -28,7 +29,19 @@ static const BackendLauncher &findLauncher(const std::string &name) {
   throw Error("--backend " + name + ": not in this build; known is " + known);
 }
 
-void dist::checkBackend(const std::string &name) { findLauncher(name); }
+/// The one that `begin` has begun.
+static const BackendLauncher *begun = nullptr;
+
+void dist::begin(const RunOptions &options) {
+  const BackendLauncher &launcher = findLauncher(options.backend);
+  begun = &launcher;
+  launcher.begin(options);
+}
+
+void dist::endWith(const std::string &error) {
+  if (begun)
+    begun->fail(error);
+}
 
 std::string dist::targetOf(const std::string &backend) {
   return findLauncher(backend).target();

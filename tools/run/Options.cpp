@@ -29,6 +29,9 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
               cl::cat(category)),
       processes("n", cl::desc(host::processesHelp), cl::value_desc("N"),
                 cl::cat(category)),
+      bindAddress("bind-address", cl::desc(host::bindAddressHelp),
+                  cl::value_desc("ADDRESS"), cl::cat(category)),
+      port("port", cl::desc(host::portHelp), cl::init(0), cl::cat(category)),
       timeout("timeout", cl::desc(host::timeoutHelp), cl::init(60),
               cl::value_desc("SECONDS"), cl::cat(category)),
       inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
@@ -112,6 +115,8 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   options.backend = backend;
   options.processes = processes;
   options.timeoutSeconds = timeout;
+  options.bindAddress = bindAddress;
+  options.port = port;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();
@@ -178,7 +183,6 @@ static void checkApply(const RunToolOptions &options) {
 }
 
 void RunToolOptions::check() const {
-  host::checkBackend(backend);
   if (processes.getNumOccurrences() && backend.getNumOccurrences())
     throw host::Error("-n is --backend processes: leave out --backend");
   if (processes.getNumOccurrences() && processes < 1)
@@ -197,4 +201,7 @@ void RunToolOptions::check() const {
   CheckOptions checking = getCheckOptions();
   findTolerance(checking, checking.precision);
   checkApply(*this);
+  if (verifies() && backend == "mpi")
+    throw host::Error("--verify needs the ranks of one host: leave out "
+                      "--backend mpi, or give -n; the bits are the same");
 }
