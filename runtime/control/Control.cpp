@@ -529,6 +529,14 @@ bool ControlMember::awaitEnd() {
   return hasEnded;
 }
 
+void ControlMember::loseRoot(const std::string &how) {
+  isLeft = failure().empty();
+  setFailure("the process of rank 0 " + how);
+  std::lock_guard<std::mutex> lock(mutex);
+  isGone = true;
+  changed.notify_all();
+}
+
 void ControlMember::hear() {
   bool isOpen = socket.fill();
   while (std::optional<Message> message = socket.next()) {
@@ -560,14 +568,8 @@ void ControlMember::hear() {
       throw Error("a message that is not known");
     }
   }
-  if (isOpen)
-    return;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    isGone = true;
-    changed.notify_all();
-  }
-  setFailure("the process of rank 0 has ended");
+  if (!isOpen)
+    loseRoot("has ended in the middle of the run");
 }
 
 void ControlMember::run() {
@@ -599,11 +601,8 @@ void ControlMember::run() {
       }
     }
     if (Clock::now() - heard > timeout) {
-      setFailure("rank 0 has said nothing for " + formatSeconds(timeout) +
-                 " (--timeout); it is stopped, or its host is cut off");
-      std::lock_guard<std::mutex> lock(mutex);
-      isGone = true;
-      changed.notify_all();
+      loseRoot("has said nothing for " + formatSeconds(timeout) +
+               " (--timeout); it is stopped, or its host is cut off");
     }
     if (Clock::now() - beat >= kBeat) {
       beat = Clock::now();

@@ -16,6 +16,7 @@
 
 #include "runtime/control/Messages.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -129,10 +130,13 @@ public:
   /// Returns when the root says that all is well, or is gone; whether it is
   /// well.
   bool awaitEnd();
+  /// Whether the root is gone, and no process has said why.
+  bool isAlone() const { return isLeft; }
 
 private:
   void run();
   void hear();
+  void loseRoot(const std::string &how);
   void send(const Message &message);
 
   std::mutex sending;
@@ -140,6 +144,7 @@ private:
   const std::chrono::milliseconds timeout;
   int wake[2] = {-1, -1};
   bool isClosing = false, hasEnded = false, isGone = false;
+  std::atomic<bool> isLeft{false};
   std::function<Message(const Message &)> answer;
   std::function<std::string()> describe;
   std::thread thread;

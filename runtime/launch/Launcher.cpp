@@ -38,6 +38,8 @@ void dist::begin(const RunOptions &options) {
   launcher.begin(options);
 }
 
+bool dist::isRoot() { return !begun || begun->isRoot(); }
+
 void dist::endWith(const std::string &error) {
   if (begun)
     begun->fail(error);

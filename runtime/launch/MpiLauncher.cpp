@@ -46,11 +46,15 @@ struct Session {
 /// From `begin` on, until the process ends.
 static Session *session = nullptr;
 
+/// Where errors went before `silence`.
+static int ownErrors = -1;
+
 /// What the root says, the others need not say again.
 static void silence() {
   int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (null < 0)
     return;
+  ownErrors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   dup2(null, STDOUT_FILENO);
   dup2(null, STDERR_FILENO);
   close(null);
@@ -107,6 +111,23 @@ static void beginSession(const RunOptions &options) {
   session = &made;
 }
 
+/// In a process that is not the root: returns if all is well.
+static void awaitEnd() {
+  if (!session->member->awaitEnd())
+    _exit(1);
+}
+
+/// If the root is gone without a word, the next one speaks, at once: who
+/// started the processes is about to end them.
+static void speakForRoot(const std::string &message) {
+  if (session->rank != 1 || !session->member->isAlone())
+    return;
+  std::string text = "dist: error: " + message + "\n";
+  if (write(ownErrors, text.data(), text.size()) < 0) {
+    // There is nobody to tell.
+  }
+}
+
 /// What a process that is not the root does with an error: the root says it.
 static void failSession(const std::string &message) {
   std::string text = message;
@@ -116,7 +137,7 @@ static void failSession(const std::string &message) {
   }
   session->member->fail("rank " + std::to_string(session->rank) + " on " +
                         machineName() + ": " + text);
-  session->member->awaitEnd();
+  awaitEnd();
   _exit(1);
 }
 
@@ -398,7 +419,11 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
       {{session->rank, &link}}, spins ? 1 : 0);
   auto &executor = *new Executor(program, arguments, options.padding);
   Control &control = session->control();
-  control.onFailure([&](const std::string &message) { run.fail(message); });
+  control.onFailure([&](const std::string &message) {
+    if (member)
+      speakForRoot(message);
+    run.fail(message);
+  });
   if (member) {
     member->onQuestion([&](const Message &question) {
       return answerPart(manifest, executor, question);
@@ -423,8 +448,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   if (member) {
     if (ok)
       member->reach(Stage::Done, done);
-    if (!member->awaitEnd())
-      _exit(1);
+    awaitEnd();
     library.finalize();
     return result;
   }

@@ -80,6 +80,10 @@ struct RunResult {
 /// from here on.
 void begin(const RunOptions &options);
 
+/// Whether this process is the one that writes files and to its output; after
+/// begin.
+bool isRoot();
+
 /// To be called before an error is written that ends the program. Returns if it
 /// is this process that writes it. Others tell the root, and end here.
 void endWith(const std::string &error);
