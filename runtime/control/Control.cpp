@@ -287,8 +287,15 @@ void ControlRoot::hear(Member &member) {
       throw Error("a message that is not known");
     }
   }
-  if (!isOpen)
-    lose(member, "has ended in the middle of the run");
+  if (isOpen)
+    return;
+  std::unique_lock<std::mutex> lock(mutex);
+  if (isEnding) {
+    member.isLost = true;
+    return;
+  }
+  lock.unlock();
+  lose(member, "has ended in the middle of the run");
 }
 
 /// Takes those who call, and lets in who knows the token.
@@ -432,6 +439,10 @@ Message ControlRoot::ask(int64_t rank, const Message &question) {
 }
 
 void ControlRoot::end() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isEnding = true;
+  }
   for (int64_t rank = 1; rank < options.ranks; ++rank)
     members[rank]->send({End, ""});
 }

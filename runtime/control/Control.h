@@ -107,7 +107,7 @@ private:
   ControlOptions options;
   std::string place, token;
   int listening = -1, wake[2] = {-1, -1};
-  bool isClosing = false;
+  bool isClosing = false, isEnding = false;
   /// By rank; rank 0 has none. And those that have not said who they are.
   std::vector<std::unique_ptr<Member>> members, strangers;
   std::thread thread;
