@@ -349,16 +349,34 @@ struct MpiLauncher final : BackendLauncher {
 
 } // namespace
 
+namespace {
+/// Who starts processes that may know nothing of each other.
+struct Starter {
+  const char *variable, *name, *remedy;
+};
+} // namespace
+
+static constexpr Starter starters[] = {
+    {"WORLD_SIZE", "torchrun", ", as torchrun is none of MPI's starters"},
+    {"SLURM_NTASKS", "srun",
+     "; srun --mpi=pmix (srun --mpi=list shows what there is), or"}};
+
 static void checkSize(const Manifest &manifest, int64_t processes) {
   int64_t ranks = manifest.mesh.size();
   if (ranks == processes)
     return;
-  std::string n = std::to_string(ranks);
+  std::string n = std::to_string(ranks), remedy = ": mpirun -n " + n + " …";
+  for (const Starter &starter : starters)
+    if (const char *count = std::getenv(starter.variable);
+        count && processes == 1 && std::strcmp(count, "1") != 0)
+      throw Error(std::string("--backend mpi: ") + starter.name +
+                  " has started " + count +
+                  " processes, and MPI knows of 1 of them" + starter.remedy +
+                  remedy);
   throw Error("the program's mesh has " + n +
               (ranks == 1 ? " device" : " devices") + ", and MPI has started " +
               std::to_string(processes) +
-              (processes == 1 ? " process" : " processes") + ": mpirun -n " +
-              n + " dist-exec …");
+              (processes == 1 ? " process" : " processes") + remedy);
 }
 
 /// What must be the same in all processes.

@@ -74,10 +74,10 @@ struct RunResult {
   bool isRoot = true;
 };
 
-/// To be called once, before anything that takes long. Throws Error, which lists
-/// the backends of this build, if there is no such backend. In processes that
-/// were started together this joins them; only the root writes to its output
-/// from here on.
+/// To be called once, before anything that takes long. Throws Error, which
+/// lists the backends of this build, if there is no such backend. In processes
+/// that were started together this joins them; only the root writes to its
+/// output from here on.
 void begin(const RunOptions &options);
 
 /// Whether this process is the one that writes files and to its output; after
