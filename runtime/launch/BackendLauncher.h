@@ -12,6 +12,8 @@
 #include "dist/Launcher.h"
 #include "runtime/rank/Rank.h"
 
+#include <chrono>
+
 namespace dist {
 
 /// What the ranks of a run have done.
@@ -44,6 +46,9 @@ public:
   virtual RanksResult run(const Program &program, const Arguments &arguments,
                           const RunOptions &options) const = 0;
 };
+
+/// --timeout, or its default.
+std::chrono::milliseconds timeoutOf(const RunOptions &options);
 
 /// A manifest's ranks and communicators, for a backend.
 Topology topologyOf(const Manifest &manifest);

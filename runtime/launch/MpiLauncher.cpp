@@ -71,8 +71,7 @@ static std::string shareWhere(Session &session, const RunOptions &options) {
       control.ranks = session.library->size();
       control.address = options.bindAddress;
       control.port = options.port;
-      control.timeout =
-          std::chrono::milliseconds(int64_t(options.timeoutSeconds * 1000));
+      control.timeout = timeoutOf(options);
       if (control.address.empty()) {
         if (session.library->sizeOfHost() != control.ranks)
           throw Error("the processes are on several hosts: give them the "
@@ -105,9 +104,8 @@ static void beginSession(const RunOptions &options) {
     throw Error(where.substr(1));
   }
   if (made.rank != 0)
-    made.member = std::make_unique<ControlMember>(
-        made.rank, where,
-        std::chrono::milliseconds(int64_t(options.timeoutSeconds * 1000)));
+    made.member =
+        std::make_unique<ControlMember>(made.rank, where, timeoutOf(options));
   session = &made;
 }
 

@@ -32,8 +32,8 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
       bindAddress("bind-address", cl::desc(host::bindAddressHelp),
                   cl::value_desc("ADDRESS"), cl::cat(category)),
       port("port", cl::desc(host::portHelp), cl::init(0), cl::cat(category)),
-      timeout("timeout", cl::desc(host::timeoutHelp), cl::init(60),
-              cl::value_desc("SECONDS"), cl::cat(category)),
+      timeout("timeout", cl::desc(host::timeoutHelp), cl::value_desc("SECONDS"),
+              cl::cat(category)),
       inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
              cl::cat(category)),
       random("random", cl::desc(host::randomHelp), cl::value_desc("SEED"),
@@ -114,7 +114,8 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   host::RunOptions options;
   options.backend = backend;
   options.processes = processes;
-  options.timeoutSeconds = timeout;
+  if (timeout.getNumOccurrences())
+    options.timeoutSeconds = timeout;
   options.bindAddress = bindAddress;
   options.port = port;
   options.weights = common.weights;

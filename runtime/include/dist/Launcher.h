@@ -13,6 +13,7 @@
 #include "dist/Executor.h"
 #include "dist/StreamMode.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ namespace dist {
 struct RunOptions {
   /// The backend that runs the ranks: "threads", "processes" or "mpi".
   std::string backend = "threads";
-  /// How long a rank's process may be stopped before the run fails.
-  double timeoutSeconds = 60;
+  /// How long a rank's process may be stopped before the run fails; 60 if not
+  /// given. Threads have none.
+  std::optional<double> timeoutSeconds;
   /// Of "mpi": the IPv4 address at which rank 0 listens; "": that of processes
   /// on one host. The port; 0: any that is free.
   std::string bindAddress;
@@ -74,10 +76,10 @@ struct RunResult {
   bool isRoot = true;
 };
 
-/// To be called once, before anything that takes long. Throws Error, which
-/// lists the backends of this build, if there is no such backend. In processes
-/// that were started together this joins them; only the root writes to its
-/// output from here on.
+/// To be called once, before anything that takes long. Throws Error if this
+/// build has no such backend, or the options for processes are wrong or for
+/// another one. In processes that were started together this joins them; only
+/// the root writes to its output from here on.
 void begin(const RunOptions &options);
 
 /// Whether this process is the one that writes files and to its output; after
