@@ -98,6 +98,9 @@ int main(int argc, char **argv) {
   app.add_option("-n", options.run.processes, processesHelp)
       ->excludes("--backend");
   app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp);
+  app.add_option("--bind-address", options.run.bindAddress, bindAddressHelp);
+  app.add_option("--port", options.run.port, portHelp)
+      ->check(CLI::Range(0, 65535));
   app.add_option("--repeat", options.run.repeat, repeatHelp)
       ->check([](const std::string &value) {
         int64_t number = 0;
@@ -137,15 +140,16 @@ int main(int argc, char **argv) {
     if (app.count("-n") > 0 && options.run.processes < 1)
       throw Error("-n: must be at least 1");
     checkModel(options.bundles, "OUT.dist");
-    checkBackend(options.run);
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
     if (!options.streams.empty())
       options.run.streams = parseStreamMode(options.streams);
+    begin(options.run);
     run(options);
     return 0;
   } catch (const std::exception &e) {
+    endWith(e.what());
     if (options.json)
       std::puts(dump({{"ok", false}, {"error", e.what()}}).c_str());
     std::fprintf(stderr, "dist-exec: error: %s\n", e.what());

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/attention/ScoreRange.h"
 #include "passes/rings/DeviceBlocks.h"
 #include "passes/spmd/verify/Uniformity.h"
@@ -20,6 +21,26 @@ InFlightDiagnostic RingWriter::emitUnusable() {
   error << "dist.ring: in module \"" << ring.module << "\" ";
   error.attachNote(loc) << "this attention";
   return error;
+}
+
+/// ", as 'dist.shard input …'", of an input that is as long as the keys.
+std::string RingWriter::nameSequence() {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  for (unsigned i = 0; function && i < function.getNumArguments(); ++i) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, kInputAttr);
+    auto global = function.getArgAttrOfType<TypeAttr>(i, kGlobalTypeAttr);
+    auto whole = dyn_cast<RankedTensorType>(
+        global ? global.getValue() : function.getArgument(i).getType());
+    if (!name || !whole)
+      continue;
+    const auto *dim = llvm::find(whole.getShape(), numKeys);
+    if (dim != whole.getShape().end())
+      return (", as 'dist.shard input \"" + name.getValue() + "\" [" +
+              Twine(dim - whole.getShape().begin()) + " = {\"" +
+              getAxisRefs(ring.axes).front().getName() + "\"}]'")
+          .str();
+  }
+  return "";
 }
 
 LogicalResult RingWriter::findTravellers() {
@@ -48,8 +69,7 @@ LogicalResult RingWriter::findTravellers() {
     else
       error << ": they are not gathered over just these axes, or what is done "
             << "with them after that cannot be done block by block; a sequence "
-            << "is cut by its inputs, as 'dist.shard input \"…\" [1 = {\""
-            << getAxisRefs(ring.axes).front().getName() << "\"}]'";
+            << "is cut by its inputs" << nameSequence();
     return error;
   }
   blockKeys = typeOf(keys.made).getDimSize(keys.place);

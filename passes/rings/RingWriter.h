@@ -72,6 +72,7 @@ public:
 
 protected:
   InFlightDiagnostic emitUnusable();
+  std::string nameSequence();
   /// The device's own blocks of keys and values.
   LogicalResult findTravellers();
   Value constant(double number) {

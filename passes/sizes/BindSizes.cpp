@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
@@ -48,6 +47,8 @@ private:
   LogicalResult visitFunction(FunctionOpInterface function);
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
+  /// Sets the types of the op's results, and of what is in its regions.
+  LogicalResult setTypesOf(Operation *op);
   LogicalResult visitFor(scf::ForOp loop);
   LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult visitIf(scf::IfOp branch);
@@ -91,10 +92,13 @@ const MeshLayout *Binder::getLayout(ShardingAttr sharding) {
 LogicalResult Binder::bindArgument(FunctionOpInterface function,
                                    unsigned number,
                                    ArrayRef<SizeBinding> bindings) {
+  std::string name = getArgumentName(function, number);
   RankedTensorType whole = getWholeType(function, number);
+  if (!whole && isa<TensorType>(function.getArgument(number).getType()))
+    return function.emitError()
+           << "argument '" << name << "' is a tensor of unknown rank";
   if (!whole)
     return success();
-  std::string name = getArgumentName(function, number);
   SmallVector<int64_t> shape(whole.getShape());
   SmallVector<StringRef> called = getDimensionNames(function, number);
   for (auto [size, known] : llvm::zip(shape, called))
@@ -379,14 +383,37 @@ static Value getSimpler(Operation *op) {
   return {};
 }
 
-LogicalResult Binder::visitOp(Operation *op) {
-  if (isScalarCode(op)) {
-    if (auto compare = dyn_cast<arith::CmpIOp>(op))
-      noteCompared(compare);
-    // A value that is not constant yet stays.
-    (void)folder.tryToFold(op);
-    return success();
+/// The sizes that the program states of the results are those that follow. A
+/// cast in a branch or a loop may be there for other sizes, and never run: that
+/// it runs is a failed check.
+static LogicalResult checkStated(Operation *op, TypeRange stated) {
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), stated)) {
+    auto want = dyn_cast<RankedTensorType>(type),
+         have = dyn_cast<RankedTensorType>(result.getType());
+    if (!want || !have || succeeded(verifyCompatibleShape(want, have)))
+      continue;
+    std::string message;
+    llvm::raw_string_ostream(message)
+        << "makes '" << want << "' of what is '" << have << "'";
+    if (runsAlways(op) || !isa<tensor::CastOp>(op) ||
+        want.getRank() != have.getRank())
+      return op->emitOpError(message);
+    SmallVector<int64_t> shape(want.getShape());
+    for (auto [size, known] : llvm::zip_equal(shape, have.getShape()))
+      if (ShapedType::isDynamic(size))
+        size = known;
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Value never = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    cf::AssertOp::create(b, loc, never, ("tensor.cast " + message));
+    op->setOperand(
+        0, tensor::EmptyOp::create(b, loc, shape, want.getElementType()));
+    result.setType(want.clone(shape));
   }
+  return success();
+}
+
+LogicalResult Binder::setTypesOf(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return visitFor(loop);
   if (auto loop = dyn_cast<scf::WhileOp>(op))
@@ -395,11 +422,37 @@ LogicalResult Binder::visitOp(Operation *op) {
     return visitIf(branch);
   if (auto call = dyn_cast<func::CallOp>(op))
     return visitCall(call);
+  if (failed(setResultSizes(op)))
+    return failure();
+  // What a body computes for an element may be of tensors, too.
+  bool hasTensors =
+      op->walk([&](Operation *inner) {
+          return inner != op && llvm::any_of(inner->getResultTypes(),
+                                             llvm::IsaPred<TensorType>)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        }).wasInterrupted();
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (hasTensors && failed(visitBlock(block)))
+        return failure();
+  return success();
+}
+
+LogicalResult Binder::visitOp(Operation *op) {
+  if (isScalarCode(op)) {
+    if (auto compare = dyn_cast<arith::CmpIOp>(op))
+      noteCompared(compare);
+    // A value that is not constant yet stays.
+    (void)folder.tryToFold(op);
+    return success();
+  }
   if (auto check = dyn_cast<cf::AssertOp>(op))
     return visitAssert(check);
   if (op->hasTrait<OpTrait::IsTerminator>())
     return success();
-  if (failed(setResultSizes(op)))
+  SmallVector<Type> stated(op->getResultTypes());
+  if (failed(setTypesOf(op)) || failed(checkStated(op, stated)))
     return failure();
   if (Value simpler = getSimpler(op)) {
     op->getResult(0).replaceAllUsesWith(simpler);
@@ -461,17 +514,16 @@ bool mlir::dist::hasUnknownSizes(ModuleOp module) {
         for (Region &region : op->getRegions())
           for (Block &block : region)
             isUnknown |= llvm::any_of(block.getArgumentTypes(), hasUnknownSize);
-        return isUnknown                   ? WalkResult::interrupt()
-               : isa<linalg::LinalgOp>(op) ? WalkResult::skip()
-                                           : WalkResult::advance();
+        return isUnknown ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
 LogicalResult mlir::dist::bindSizes(ModuleOp module,
                                     ArrayRef<SizeBinding> bindings) {
+  // Operands may not fit each other any more.
   return failure(failed(Binder(module).run(bindings)) ||
-                 failed(checkStaticBounds(module)));
+                 failed(verifyInput(module)));
 }
 
 //===----------------------------------------------------------------------===//

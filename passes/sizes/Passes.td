@@ -29,8 +29,9 @@ def CheckBoundsPass : Pass<"dist-check-bounds"> {
     - `tensor.dim` of a dimension that is not there;
     - casts that forget a size, and then say another one.
 
-    Sizes that are not known yet are not judged. Numbers that the program
-    computes are checked when it runs (`--dist-guard-ops`).
+    Sizes that are not known yet are not judged before `--dist-bind-sizes` finds
+    them. Numbers that the program computes are checked when it runs
+    (`--dist-guard-ops`).
   }];
 }
 
@@ -42,6 +43,10 @@ def BindSizesPass : Pass<"dist-bind-sizes", "ModuleOp"> {
     than before, it is copied. At level 3, sizes are those of whole tensors, and
     devices must divide the dimensions that they shard. At levels 0 to 2 any size
     will do.
+
+    A size that the program states, as by a cast, and that does not follow from
+    the arguments', is an error. A cast in a branch, a loop or a body may be there
+    for other sizes: it becomes an assertion that it never runs.
 
     `--dist-bind-sizes=sizes=x[0]=8` on
 

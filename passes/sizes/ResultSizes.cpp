@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 bool mlir::dist::hasUnknownSize(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto tensor = dyn_cast<TensorType>(type);
   return tensor && !tensor.hasStaticShape();
 }
 
@@ -48,7 +48,7 @@ template <typename SliceOp> static void takeSliceConstants(SliceOp op) {
 /// The result's type with another shape.
 static void setShape(Operation *op, ArrayRef<int64_t> shape) {
   op->getResult(0).setType(
-      cast<RankedTensorType>(op->getResult(0).getType()).clone(shape));
+      cast<TensorType>(op->getResult(0).getType()).clone(shape));
 }
 
 static ArrayRef<int64_t> shapeOf(Value value) {
@@ -96,7 +96,10 @@ static void setGatherSizes(tensor::GatherOp gather) {
 
 /// The shape operand, where all its elements are constants.
 static void setReshapeSizes(tensor::ReshapeOp reshape) {
-  SmallVector<int64_t> shape(reshape.getResultType().getShape());
+  auto type = dyn_cast<RankedTensorType>(reshape.getType());
+  if (!type)
+    return;
+  SmallVector<int64_t> shape(type.getShape());
   DenseIntElementsAttr constant;
   if (matchPattern(reshape.getShape(), m_Constant(&constant))) {
     for (auto [size, number] :
@@ -240,7 +243,7 @@ static bool setByInterface(Operation *op) {
         continue;
       for (Value result : op->getResults())
         result.setType(
-            cast<RankedTensorType>(result.getType()).clone(type.getShape()));
+            cast<TensorType>(result.getType()).clone(type.getShape()));
       return true;
     }
   }
@@ -274,10 +277,16 @@ LogicalResult mlir::dist::setResultSizes(Operation *op) {
       setByInterface(op);
     }
   }
-  for (Type type : op->getResultTypes())
+  for (Type type : op->getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor && llvm::any_of(tensor.getShape(), [](int64_t size) {
+          return size < 0 && !ShapedType::isDynamic(size);
+        }))
+      return op->emitOpError() << "makes a tensor of a negative size: " << type;
     if (hasUnknownSize(type))
       return op->emitOpError()
              << "results in " << type
              << ", whose size does not follow from the sizes of the arguments";
+  }
   return success();
 }

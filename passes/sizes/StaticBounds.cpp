@@ -130,9 +130,7 @@ static LogicalResult checkDim(tensor::DimOp op) {
                           << " of a tensor of rank " << type.getRank();
 }
 
-/// What stands in a branch or a loop may be there for other sizes, and never
-/// run: of elements the run itself knows (--dist-guard-ops).
-static bool runsAlways(Operation *op) {
+bool mlir::dist::runsAlways(Operation *op) {
   return isa_and_present<FunctionOpInterface>(op->getParentOp());
 }
 

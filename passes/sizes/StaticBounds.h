@@ -13,6 +13,10 @@ namespace mlir::dist {
 /// are checked when the program runs (--dist-guard-ops).
 LogicalResult checkStaticBounds(Operation *root);
 
+/// What stands in a branch or a loop may be there for other sizes, and never
+/// run: of elements the run itself knows (--dist-guard-ops).
+bool runsAlways(Operation *op);
+
 /// Verifies what the parser made with ParserConfig's verifyAfterParse off:
 /// first what MLIR's verifiers take for granted, and then all bounds.
 LogicalResult verifyInput(Operation *root);

@@ -1,4 +1,4 @@
-//===- Halo.cpp - Which rows of a halo are whose -------------------------===//
+//===- Halo.cpp - Which rows of a halo are whose --------------------------===//
 
 #include "runtime/collectives/Halo.h"
 #include "dist/Tensor.h"

@@ -6,6 +6,7 @@
 
 #include "dist/Launcher.h"
 #include "dist/Slices.h"
+#include "runtime/launch/MpiLauncher.h"
 #include "runtime/launch/ProcessesLauncher.h"
 #include "runtime/launch/ThreadsLauncher.h"
 #include "runtime/launch/Trace.h"
@@ -16,8 +17,8 @@
 using namespace dist;
 
 /// Those of this build: a new backend is one line here.
-static const BackendLauncher *const launchers[] = {&threadsLauncher(),
-                                                  &processesLauncher()};
+static const BackendLauncher *const launchers[] = {
+    &threadsLauncher(), &processesLauncher(), &mpiLauncher()};
 
 static const BackendLauncher &findLauncher(const std::string &name) {
   std::string known;
@@ -34,14 +35,21 @@ static const BackendLauncher &findLauncher(const RunOptions &options) {
                                         : options.backend);
 }
 
-void dist::checkBackend(const RunOptions &options) {
+static void checkBackend(const RunOptions &options) {
   const BackendLauncher &launcher = findLauncher(options);
   if (options.processes < 0)
     throw Error("-n " + std::to_string(options.processes) +
                 ": must be at least 1");
+  if (&launcher != &mpiLauncher() &&
+      (!options.bindAddress.empty() || options.port))
+    throw Error(std::string(options.port ? "--port" : "--bind-address") +
+                " is for ranks on several hosts: give --backend mpi");
+  if (options.port < 0 || options.port > 65535)
+    throw Error("--port " + std::to_string(options.port) +
+                ": must be from 0 to 65535");
   if (!options.timeoutSeconds)
     return;
-  if (&launcher != &processesLauncher())
+  if (&launcher == &threadsLauncher())
     throw Error("--timeout is for ranks that are processes: give -n or "
                 "--backend processes");
   double seconds = *options.timeoutSeconds;
@@ -51,6 +59,27 @@ void dist::checkBackend(const RunOptions &options) {
     throw Error("--timeout " + std::string(text) +
                 ": must be more than 0 seconds, and less than 10^9");
   }
+}
+
+/// The one that `begin` has begun.
+static const BackendLauncher *begun = nullptr;
+
+void dist::begin(const RunOptions &options) {
+  checkBackend(options);
+  begun = &findLauncher(options);
+  begun->begin(options);
+}
+
+std::chrono::milliseconds dist::timeoutOf(const RunOptions &options) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(options.timeoutSeconds.value_or(60) * 1000));
+}
+
+bool dist::isRoot() { return !begun || begun->isRoot(); }
+
+void dist::endWith(const std::string &error) {
+  if (begun)
+    begun->fail(error);
 }
 
 std::string dist::targetOf(const std::string &backend) {

@@ -11,6 +11,9 @@
 #include "runtime/local/HostRun.h"
 #include "runtime/messages/PointToPoint.h"
 
+#include <mutex>
+#include <utility>
+
 namespace dist {
 
 class MessagesRun final : public HostRun {
@@ -34,9 +37,19 @@ public:
   void fail(const std::string &message) { waiting->fail(message); }
   bool failed() const { return waiting->failed(); }
 
+  /// Gives all ranks the text of rank 0; each calls it, on its own thread,
+  /// while no collective is under way. False if the run has failed.
+  bool broadcast(int64_t rank, PointToPoint &link, std::string &text);
+
+  /// "rank 1 (tp=1) waits in all_reduce …", of a rank of this process that
+  /// does; else "".
+  std::string describe() const;
+
 private:
   Links links;
   size_t cores;
+  mutable std::mutex mutex;
+  std::function<std::string()> describeRanks;
 };
 
 } // namespace dist

@@ -3,6 +3,7 @@
 #include "runtime/processes/ProcessesRun.h"
 #include "dist/Signals.h"
 #include "dist/Tensor.h"
+#include "runtime/control/TraceMessages.h"
 #include "runtime/local/LocalRank.h"
 
 #include <cerrno>
@@ -11,7 +12,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <span>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -97,38 +97,6 @@ Message ProcessesRun::ask(Message message) {
   if (!answer)
     throw Error("the process that started the run is gone");
   return *std::move(answer);
-}
-
-static std::string writeTrace(std::span<const TraceEvent> events) {
-  MessageWriter writer;
-  writer.number<uint64_t>(events.size());
-  for (const TraceEvent &event : events) {
-    writer.text(event.name);
-    writer.text(event.module);
-    for (int64_t number :
-         {event.rank, int64_t(event.stream), int64_t(event.site),
-          event.startNanos, event.endNanos, event.bytes})
-      writer.number(number);
-    writer.number(event.flops);
-  }
-  return writer.take();
-}
-
-static std::vector<TraceEvent> readTrace(const std::string &text) {
-  MessageReader reader(text);
-  std::vector<TraceEvent> events(reader.count(sizeof(int64_t)));
-  for (TraceEvent &event : events) {
-    event.name = reader.text();
-    event.module = reader.text();
-    event.rank = reader.number<int64_t>();
-    event.stream = reader.number<int64_t>();
-    event.site = reader.number<int64_t>();
-    event.startNanos = reader.number<int64_t>();
-    event.endNanos = reader.number<int64_t>();
-    event.bytes = reader.number<int64_t>();
-    event.flops = reader.number<double>();
-  }
-  return events;
 }
 
 /// In a rank's process.

@@ -14,7 +14,7 @@
 #define DIST_RUNTIME_PROCESSES_PROCESSESRUN_H
 
 #include "runtime/local/LocalRun.h"
-#include "runtime/processes/Messages.h"
+#include "runtime/control/Messages.h"
 #include "runtime/processes/SharedMemory.h"
 
 #include <chrono>

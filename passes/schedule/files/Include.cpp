@@ -73,8 +73,8 @@ static FailureOr<std::string> fill(StringRef text, DictionaryAttr texts,
     auto value = texts ? texts.getAs<StringAttr>(name) : StringAttr();
     if (!value)
       return emitError(directive->getLoc())
-             << "'$(" << name << ")' is given no text; the include says it: "
-             << "where {" << name << " = \"…\"}";
+             << "'$(" << name << ")' is given no text; the include says it, "
+             << "as in: where {" << name << " = \"*\"}";
     used.insert(name);
     out += value.getValue();
     text = after;

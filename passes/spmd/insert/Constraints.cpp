@@ -1,6 +1,8 @@
 //===- Constraints.cpp - Constraints and syncs become reshards ------------===//
 
 #include "dialects/dist/Utils/Program.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/spmd/insert/ReshardInserter.h"
 
 using namespace mlir;
@@ -38,14 +40,55 @@ static std::string sayPending(ArrayRef<AxisRefAttr> axes) {
          ", of the linear layer that makes it, leaves its sum pending";
 }
 
-/// The directive that would have sharded a value that `maker` computes.
-static std::string sayCut(Operation *maker, int64_t dim,
+/// What a directive that shards `value` names: an argument, the module that
+/// makes it, or the one whose border it crosses at `sync`. Empty if nothing has
+/// a name.
+static std::string nameTarget(Value value, SyncOp sync) {
+  auto quote = [](StringRef what, StringAttr name) {
+    return (what + "\"" + name.getValue() + "\"").str();
+  };
+  auto isNamed = [](StringAttr name) { return name && !name.empty(); };
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    if (auto function =
+            dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+      for (auto [what, attr] : {std::pair("input ", kInputAttr),
+                                std::pair("parameter ", kParameterAttr)})
+        if (auto name = function.getArgAttrOfType<StringAttr>(
+                argument.getArgNumber(), attr);
+            isNamed(name))
+          return quote(what, name);
+  Operation *maker = value.getDefiningOp();
+  if (maker)
+    if (auto scope = maker->getAttrOfType<StringAttr>(kScopeAttr);
+        isNamed(scope))
+      return quote("", scope) + " output";
+  auto scope = sync->getAttrOfType<StringAttr>(kScopeAttr);
+  if (!isNamed(scope))
+    return "";
+  return quote("", scope) +
+         (sync.getMode() == SyncMode::FwdPre ? " input" : " output");
+}
+
+/// The directive that would have sharded what `sync` reads.
+static std::string sayCut(SyncOp sync, int64_t dim,
                           ArrayRef<AxisRefAttr> axes) {
-  auto scope = maker ? maker->getAttrOfType<StringAttr>(kScopeAttr) : nullptr;
-  return "'dist.shard \"" +
-         (scope && !scope.empty() ? scope.str() : std::string("…")) +
-         "\" output [" + std::to_string(dim) + " = {" + printAxes(axes) +
-         "}]' cuts it so";
+  Value value = sync.getOperand();
+  // Heads that are no dimension of what the module hands on.
+  if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
+      expand && expand->getLoc() == sync.getLoc()) {
+    value = expand.getSrc();
+    for (auto [whole, parts] :
+         llvm::enumerate(expand.getReassociationIndices()))
+      if (llvm::is_contained(parts, dim)) {
+        dim = whole;
+        break;
+      }
+  }
+  std::string target = nameTarget(value, sync);
+  if (target.empty())
+    return "a 'dist.sharding_constraint' before it shards it so";
+  return "'dist.shard " + target + " [" + std::to_string(dim) + " = {" +
+         printAxes(axes) + "}]' cuts it so";
 }
 
 /// A sum that a constraint wants pending must be pending already: it arises
@@ -203,8 +246,7 @@ LogicalResult ReshardInserter::visitHalo(SyncOp sync, Value operand,
                                << "'halo' over " << printAxes(axes)
                                << " needs a value whose dimension " << dim
                                << " is sharded over just them, but here it is "
-                               << wanted << "; "
-                               << sayCut(operand.getDefiningOp(), dim, axes);
+                               << wanted << "; " << sayCut(sync, dim, axes);
     if (Operation *source = operand.getDefiningOp())
       error.attachNote(source->getLoc()) << "the value is made here";
     return error;
@@ -254,8 +296,9 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
         if (anyOverlap(axes, sharding.getAllAxes()))
           error.attachNote(sync.getLoc())
               << "it is computed in parts of dimension " << dim
-              << ", as what the module takes is cut; with 'fwd_pre all_gather "
-              << "dim " << dim << "' of the module it would be whole";
+              << ": a 'column' directive does so, where 'row' leaves a sum; or "
+              << "what the module takes is cut, where 'fwd_pre all_gather dim "
+              << dim << "' of the module makes it whole";
     return error;
   };
   SmallVector<DimShardingAttr, 4> dims(now.getDims());
@@ -276,7 +319,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
     if (list.size() < atoms.size() ||
         ArrayRef(list).take_back(atoms.size()) != ArrayRef(atoms))
       return contradict("sharded over them on dimension " + Twine(dim),
-                        sayCut(operand.getDefiningOp(), dim, axes));
+                        sayCut(sync, dim, axes));
     list.pop_back_n(atoms.size());
     dims[dim] = layout.canonical(pieces);
   }

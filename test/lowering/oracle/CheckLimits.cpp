@@ -107,8 +107,7 @@ Verdict mlir::dist::test::checkLimits(StringRef text,
                   diagnostics.message + otherwise);
   };
   enter("parse");
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
       text, ParserConfig(context, /*verifyAfterParse=*/false), "case.mlir");
   if (!module)
     return refuse();
@@ -118,20 +117,22 @@ Verdict mlir::dist::test::checkLimits(StringRef text,
   std::vector<Tensor> arguments;
   FailureOr<std::vector<Tensor>> expected = failure();
   std::string problem, error;
-  bool isSmall = isSmallProgram(*module);
-  if (isSmall) {
-    enter("interpreter");
-    arguments = makeArguments(
-        cast<func::FuncOp>(getEntryFunction(*module)), options.seed);
-    Garbage garbage(static_cast<Garbage::Kind>(options.seed % Garbage::kKinds),
-                    options.seed);
-    expected = runWhole(*module, arguments, garbage, problem);
-  }
+  OwningOpRef<ModuleOp> whole = module->clone();
   PassManager passes(context);
   passes.addInstrumentation(std::make_unique<PassWatcher>(enter));
   passes.addPass(createDistScheduleProgram());
   if (failed(passes.run(*module)))
     return refuse();
+  // All sizes are known now; the interpreter finds them by itself.
+  bool isSmall = isSmallProgram(*module);
+  if (isSmall) {
+    enter("interpreter");
+    arguments = makeArguments(cast<func::FuncOp>(getEntryFunction(*module)),
+                              options.seed);
+    Garbage garbage(static_cast<Garbage::Kind>(options.seed % Garbage::kKinds),
+                    options.seed);
+    expected = runWhole(*whole, arguments, garbage, problem);
+  }
   JitOptions jit;
   jit.optLevel = options.seed % 4 == 1 ? 3 : 0;
   jit.beforePass = [&](StringRef pass, Operation *) { enter(pass); };
@@ -147,8 +148,10 @@ Verdict mlir::dist::test::checkLimits(StringRef text,
   auto got = program->run(arguments, options.seed, error);
   if (failed(got) && StringRef(error).starts_with("writes "))
     return finish(Outcome::Wrong, error);
-  // Who writes an element twice is not told.
+  // Who writes an element twice is not told. (A body that casts tensors is not
+  // interpreted.)
   if (StringRef(problem).contains("is not known") ||
+      StringRef(problem).contains("the interpreter lacks") ||
       StringRef(problem).contains("writes an element twice"))
     return finish(Outcome::Agrees, "not compared");
   if (failed(expected)) {

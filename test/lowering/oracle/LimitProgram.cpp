@@ -92,6 +92,7 @@ private:
   void makeShape();
   void makeMade();
   void makeForall();
+  void makeOpen(std::string &value, int64_t &size);
   void makeCast();
   std::string randomExpr(int depth, int64_t dims);
 
@@ -593,18 +594,144 @@ void LimitProgram::makeMade() {
   add(name, {kOpen}, "f32");
 }
 
-/// Forgets a size, and says another.
+/// An op between what forgets a size and what states one; `value` is an open
+/// vector of `size` elements, before and after.
+void LimitProgram::makeOpen(std::string &value, int64_t &size) {
+  StringRef open = "tensor<?xf32>";
+  std::string name = fresh();
+  auto exponent = [&](StringRef of, StringRef to) {
+    line(to + " = math.exp " + of + " : " + open);
+  };
+  switch (pick(0, 9)) {
+  case 0: {
+    int64_t count = pick(1, size);
+    std::string number = constant(count);
+    line(name + " = tensor.extract_slice " + value + "[" +
+         Twine(pick(0, size - count)) + "] [" + number + "] [1] : " + open +
+         " to " + open);
+    size = count;
+    break;
+  }
+  case 1: {
+    Value part = tensor({pick(1, size)}, "f32");
+    line(name + " = tensor.insert_slice " + part.name + " into " + value +
+         "[0] [" + Twine(part.shape[0]) + "] [1] : " + printType(part) +
+         " into " + open);
+    break;
+  }
+  case 2: {
+    std::string pad = zero("f32");
+    int64_t low = pick(0, 2), high = pick(0, 2);
+    line(name + " = tensor.pad " + value + " low" + printList({low}) + " high" +
+         printList({high}) + " {");
+    line("^bb0(%p: index):");
+    line("  tensor.yield " + pad + " : f32");
+    line("} : " + open + " to " + open);
+    size += low + high;
+    break;
+  }
+  case 3: {
+    std::string from = constant(0), to = constant(pick(0, 3)), by = constant(1);
+    line(name + " = scf.for %i = " + from + " to " + to + " step " + by +
+         " iter_args(%t = " + value + ") -> (" + open + ") {");
+    exponent("%t", "  %e");
+    line(Twine("  scf.yield %e : ") + open);
+    line("}");
+    break;
+  }
+  case 4: {
+    Value condition = tensor({}, "i1");
+    std::string bit = fresh();
+    line(bit + " = tensor.extract " + condition.name + "[] : tensor<i1>");
+    line(name + " = scf.if " + bit + " -> " + open + " {");
+    exponent(value, "  %e");
+    line(Twine("  scf.yield %e : ") + open);
+    line("} else {");
+    line("  scf.yield " + value + " : " + open);
+    line("}");
+    break;
+  }
+  case 5:
+    exponent(value, name);
+    break;
+  case 6: {
+    std::string wide = fresh(), number = constant(size);
+    line(wide + " = tensor.expand_shape " + value +
+         " [[0, 1]] output_shape [1, " + number + "] : " + open +
+         " into tensor<1x?xf32>");
+    line(name + " = tensor.collapse_shape " + wide +
+         " [[0, 1]] : tensor<1x?xf32> into " + open);
+    break;
+  }
+  case 7:
+    line(name + " = tensor.concat dim(0) " + value + ", " + value + " : (" +
+         open + ", " + open + ") -> " + open);
+    size *= 2;
+    break;
+  case 8: {
+    std::string any = fresh();
+    line(any + " = tensor.cast " + value + " : " + open + " to tensor<*xf32>");
+    line(name + " = tensor.cast " + any + " : tensor<*xf32> to " + open);
+    break;
+  }
+  default: {
+    std::string zeroth = constant(0), dim = fresh(), empty = fresh();
+    line(dim + " = tensor.dim " + value + ", " + zeroth + " : " + open);
+    line(empty + " = tensor.empty(" + dim + ") : " + open);
+    line(name + " = linalg.generic {indexing_maps = [affine_map<(d0) -> "
+                "(d0)>, affine_map<(d0) -> (d0)>], iterator_types = "
+                "[\"parallel\"]} ins(" + value + " : " + open + ") outs(" +
+         empty + " : " + open + ") {");
+    line("^bb0(%a: f32, %b: f32):");
+    line("  %c = arith.negf %a : f32");
+    line("  linalg.yield %c : f32");
+    line(Twine("} -> ") + open);
+    break;
+  }
+  }
+  value = name;
+}
+
+/// Forgets a size, and states one, at once or after other ops; also in a branch
+/// or a body.
 void LimitProgram::makeCast() {
-  Value x = anyTensor();
-  SmallVector<int64_t> open(x.shape.size(), kOpen), shape;
-  for (int64_t size : x.shape)
-    shape.push_back(std::max<int64_t>(0, aboutLimit(size)));
+  int64_t size = pick(1, 9);
+  Value x = tensor({size}, "f32");
   std::string forgotten = fresh(), name = fresh();
-  line(forgotten + " = tensor.cast " + x.name + " : " + printType(x) + " to " +
-       printType(open, x.element));
-  line(name + " = tensor.cast " + forgotten + " : " +
-       printType(open, x.element) + " to " + printType(shape, x.element));
-  add(name, shape, x.element);
+  line(forgotten + " = tensor.cast " + x.name + " : " + printType(x) +
+       " to tensor<?xf32>");
+  for (int64_t i = 0, count = pick(0, 3); i < count; ++i)
+    makeOpen(forgotten, size);
+  int64_t stated = std::clamp<int64_t>(
+      aboutLimit(isOneIn(3) ? size * pick(2, 99) : size), 0, 1 << 12);
+  std::string type = printType({stated}, "f32"),
+              cast = "tensor.cast " + forgotten + " : tensor<?xf32> to " + type;
+  int64_t place = pick(0, 5);
+  if (place == 0) {
+    Value condition = tensor({}, "i1"), other = tensor({stated}, "f32");
+    std::string bit = fresh();
+    line(bit + " = tensor.extract " + condition.name + "[] : tensor<i1>");
+    line(name + " = scf.if " + bit + " -> " + type + " {");
+    line("  %c = " + cast);
+    line("  scf.yield %c : " + type);
+    line("} else {");
+    line("  scf.yield " + other.name + " : " + type);
+    line("}");
+  } else if (place == 1) {
+    Value into = tensor({stated}, "f32");
+    line(name + " = linalg.generic {indexing_maps = [affine_map<(d0) -> "
+                "(d0)>], iterator_types = [\"parallel\"]} outs(" +
+         into.name + " : " + type + ") {");
+    line("^bb0(%o: f32):");
+    line("  %i = linalg.index 0 : index");
+    line("  %c = " + cast);
+    line("  %e = tensor.extract %c[%i] : " + type);
+    line("  linalg.yield %e : f32");
+    line("} -> " + type);
+  } else {
+    line(name + " = " + cast);
+  }
+  add(name, {stated}, "f32");
 }
 
 //===----------------------------------------------------------------------===//
@@ -622,7 +749,8 @@ std::string LimitProgram::make() {
       &LimitProgram::makeConcat,      &LimitProgram::makeTable,
       &LimitProgram::makeWindow,      &LimitProgram::makeTiles,
       &LimitProgram::makeShape,       &LimitProgram::makeMade,
-      &LimitProgram::makeForall,      &LimitProgram::makeCast};
+      &LimitProgram::makeForall,      &LimitProgram::makeCast,
+      &LimitProgram::makeCast};
   for (int64_t i = 0, count = pick(1, 3); i < count; ++i)
     (this->*families[pick(0, std::size(families) - 1)])();
   std::string names, types, results;

@@ -59,3 +59,24 @@ func.func @main(%x: tensor<?x8xf32> {dist.input = "x", dist.global_type = tensor
   %0 = dist.all_gather %x dim 0 over "dp" : tensor<?x8xf32> -> tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
 }
+
+// -----
+
+// A cast in a branch may be there for other sizes: that it runs is an error.
+// CHECK-LABEL: func.func @main(%{{.*}}: tensor<6x4xf32>
+func.func @main(%x: tensor<?x4xf32> {dist.input = "x"}, %b: i1) -> tensor<9x4xf32> {
+  // CHECK: %[[E:.*]] = tensor.empty() : tensor<9x4xf32>
+  %e = tensor.empty() : tensor<9x4xf32>
+  %r = scf.if %b -> tensor<9x4xf32> {
+    // CHECK: cf.assert %false{{.*}}, "tensor.cast makes 'tensor<9x?xf32>' of what is 'tensor<6x4xf32>'"
+    // CHECK-NEXT: %[[C:.*]] = tensor.empty() : tensor<9x4xf32>
+    %o = tensor.cast %x : tensor<?x4xf32> to tensor<?x?xf32>
+    %c = tensor.cast %o : tensor<?x?xf32> to tensor<9x?xf32>
+    // CHECK-NEXT: scf.yield %[[C]] : tensor<9x4xf32>
+    %d = tensor.cast %c : tensor<9x?xf32> to tensor<9x4xf32>
+    scf.yield %d : tensor<9x4xf32>
+  } else {
+    scf.yield %e : tensor<9x4xf32>
+  }
+  return %r : tensor<9x4xf32>
+}

@@ -85,3 +85,98 @@ func.func @main(%x: tensor<?xf32> {dist.input = "x"}) {
   %0 = func.call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>
   return
 }
+
+// -----
+
+// What a program states of a size is compared with what follows, whatever
+// stands between. (test/lowering/oracle/LimitProgram.cpp makes many such.)
+func.func @main(%x: tensor<6xf32> {dist.input = "x"}) -> tensor<9xf32> {
+  %z = arith.constant 0.0 : f32
+  %a = tensor.cast %x : tensor<6xf32> to tensor<?xf32>
+  %p = tensor.pad %a low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %z : f32
+  } : tensor<?xf32> to tensor<?xf32>
+  // expected-error @below {{'tensor.cast' op makes 'tensor<9xf32>' of what is 'tensor<8xf32>'}}
+  %c = tensor.cast %p : tensor<?xf32> to tensor<9xf32>
+  return %c : tensor<9xf32>
+}
+
+// -----
+
+func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %e = math.exp %x : tensor<?xf32>
+  return %e : tensor<?xf32>
+}
+func.func @main(%x: tensor<6xf32> {dist.input = "x"}) -> tensor<4096xf32> {
+  %a = tensor.cast %x : tensor<6xf32> to tensor<?xf32>
+  %e = func.call @f(%a) : (tensor<?xf32>) -> tensor<?xf32>
+  // expected-error @below {{'tensor.cast' op makes 'tensor<4096xf32>' of what is 'tensor<6xf32>'}}
+  %c = tensor.cast %e : tensor<?xf32> to tensor<4096xf32>
+  return %c : tensor<4096xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<6xf32> {dist.input = "x"}, %i: i1) -> tensor<4096xf32> {
+  %a = tensor.cast %x : tensor<6xf32> to tensor<*xf32>
+  %e = scf.if %i -> tensor<*xf32> {
+    %u = math.exp %a : tensor<*xf32>
+    scf.yield %u : tensor<*xf32>
+  } else {
+    scf.yield %a : tensor<*xf32>
+  }
+  // expected-error @below {{'tensor.cast' op makes 'tensor<4096xf32>' of what is 'tensor<6xf32>'}}
+  %c = tensor.cast %e : tensor<*xf32> to tensor<4096xf32>
+  return %c : tensor<4096xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<6xf32> {dist.input = "x"}) -> tensor<4096xi32> {
+  %a = tensor.cast %x : tensor<6xf32> to tensor<?xf32>
+  // expected-error @below {{'tensor.bitcast' op makes 'tensor<4096xi32>' of what is 'tensor<6xi32>'}}
+  %c = tensor.bitcast %a : tensor<?xf32> to tensor<4096xi32>
+  return %c : tensor<4096xi32>
+}
+
+// -----
+
+func.func @main(%x: tensor<6xf32> {dist.input = "x"}) -> tensor<4x3xf32> {
+  %s = arith.constant dense<[2, 3]> : tensor<2xindex>
+  %a = tensor.cast %x : tensor<6xf32> to tensor<?xf32>
+  // expected-error @below {{'tensor.reshape' op makes 'tensor<4x3xf32>' of what is 'tensor<2x3xf32>'}}
+  %r = tensor.reshape %a(%s) : (tensor<?xf32>, tensor<2xindex>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
+// -----
+
+// Operands that do not fit each other.
+func.func @main(%x: tensor<6xf32> {dist.input = "x"}, %y: tensor<4096xf32>) -> tensor<4096xf32> {
+  %a = tensor.cast %x : tensor<6xf32> to tensor<?xf32>
+  // expected-error @below {{inferred input/output operand #1 has shape's dimension #0 to be 6, but found 4096}}
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                       iterator_types = ["parallel"]}
+      ins(%a : tensor<?xf32>) outs(%y : tensor<4096xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 'x' is a tensor of unknown rank}}
+func.func @main(%x: tensor<*xf32> {dist.input = "x"}) {
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<?xf32> {dist.input = "x"}, %z: f32) {
+  %c = arith.constant -5 : index
+  // expected-error @below {{makes a tensor of a negative size: 'tensor<-5xf32>'}}
+  %0 = tensor.splat %z[%c] : tensor<?xf32>
+  return
+}

@@ -107,7 +107,7 @@ func.func @cut(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"},
   // expected-note @below {{the value is made here}}
   %0 = math.exp %x : tensor<8x16xf32>
   // expected-error @below {{'all_reduce' over "tp" needs a value that is partial over them}}
-  // expected-note @below {{it is computed in parts of dimension 0, as what the module takes is cut; with 'fwd_pre all_gather dim 0' of the module it would be whole}}
+  // expected-note @below {{it is computed in parts of dimension 0: a 'column' directive does so, where 'row' leaves a sum; or what the module takes is cut, where 'fwd_pre all_gather dim 0' of the module makes it whole}}
   %1 = dist.sync %0 fwd_post all_reduce over "tp" : tensor<8x16xf32>
   return %1 : tensor<8x16xf32>
 }

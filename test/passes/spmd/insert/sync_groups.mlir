@@ -50,3 +50,34 @@ func.func @whole(%x: tensor<4x12xf32>) -> tensor<4x12xf32> {
   %1 = dist.sync %0 fwd_post all_gather dim 1 over "tp" : tensor<4x12xf32>
   return %1 : tensor<4x12xf32>
 }
+
+// -----
+
+// Of an argument, its name.
+dist.mesh @m ["tp" = 2]
+func.func @argument(%x: tensor<4x12xf32> {dist.input = "ids"}) -> tensor<4x12xf32> {
+  // expected-error@below {{but here it is #dist.sharding<@m, [{}, {}]>; 'dist.shard input "ids" [1 = {"tp"}]' cuts it so}}
+  %1 = dist.sync %x fwd_pre all_gather dim 1 over "tp" {dist.scope = "m"} : tensor<4x12xf32>
+  return %1 : tensor<4x12xf32>
+}
+
+// -----
+
+// Of a value that no module makes, the border at which it is.
+dist.mesh @m ["tp" = 2]
+func.func @border(%x: tensor<4x12xf32>) -> tensor<4x12xf32> {
+  // expected-note@below {{the value is made here}}
+  %0 = math.exp %x : tensor<4x12xf32>
+  // expected-error@below {{; 'dist.shard "m" input [1 = {"tp"}]' cuts it so}}
+  %1 = dist.sync %0 fwd_pre all_gather dim 1 over "tp" {dist.scope = "m"} : tensor<4x12xf32>
+  return %1 : tensor<4x12xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+func.func @nameless(%x: tensor<4x12xf32>) -> tensor<4x12xf32> {
+  // expected-error@below {{; a 'dist.sharding_constraint' before it shards it so}}
+  %1 = dist.sync %x fwd_pre all_gather dim 1 over "tp" : tensor<4x12xf32>
+  return %1 : tensor<4x12xf32>
+}
