@@ -242,3 +242,126 @@ func.func @interleaved(%x: tensor<5x8xf32>, %wq: tensor<8x16xf32> {dist.paramete
       {dist.scope = "a"} ins(%rotated, %kh : tensor<5x4x4xf32>, tensor<5x4x4xf32>) outs(%es : tensor<4x5x5xf32>) -> tensor<4x5x5xf32>
   return %s : tensor<4x5x5xf32>
 }
+
+// -----
+
+// Queries that are [keys' heads, group, width] are cut in both: 2 heads of 4 each on 4 ranks.
+
+// CHECK-LABEL: func.func @nested
+// CHECK-SAME: dist.parameter = "a.q", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>
+// CHECK-SAME: dist.parameter = "a.k", dist.sharding = #dist.sharding<@m, [{?}, {"tp"(1)2}]>
+// CHECK-SAME: dist.parameter = "a.o", dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>
+// CHECK: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"}]> cause
+// CHECK-COUNT-2: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"(1)2}]> whole "tp"(2)2 cause
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  dist.shard "a" heads over "tp"
+}
+func.func @nested(%x: tensor<5x16xf32> {dist.input = "x"}, %wq: tensor<16x24xf32> {dist.parameter = "a.q"}, %wk: tensor<16x6xf32> {dist.parameter = "a.k"},
+    %wv: tensor<16x6xf32> {dist.parameter = "a.v"}, %wo: tensor<24x16xf32> {dist.parameter = "a.o"}) -> (tensor<5x16xf32> {dist.output = "y"}) {
+  %zero = arith.constant 0.0 : f32
+  %eq = tensor.empty() : tensor<5x24xf32>
+  %ek = tensor.empty() : tensor<5x6xf32>
+  %fq = linalg.fill ins(%zero : f32) outs(%eq : tensor<5x24xf32>) -> tensor<5x24xf32>
+  %fk = linalg.fill ins(%zero : f32) outs(%ek : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %q = linalg.matmul {dist.scope = "a"} ins(%x, %wq : tensor<5x16xf32>, tensor<16x24xf32>) outs(%fq : tensor<5x24xf32>) -> tensor<5x24xf32>
+  %k = linalg.matmul {dist.scope = "a"} ins(%x, %wk : tensor<5x16xf32>, tensor<16x6xf32>) outs(%fk : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %v = linalg.matmul {dist.scope = "a"} ins(%x, %wv : tensor<5x16xf32>, tensor<16x6xf32>) outs(%fk : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %qs = tensor.expand_shape %q [[0], [1, 2, 3]] output_shape [5, 2, 4, 3] {dist.scope = "a"} : tensor<5x24xf32> into tensor<5x2x4x3xf32>
+  %ks = tensor.expand_shape %k [[0], [1, 2]] output_shape [5, 2, 3] {dist.scope = "a"} : tensor<5x6xf32> into tensor<5x2x3xf32>
+  %vs = tensor.expand_shape %v [[0], [1, 2]] output_shape [5, 2, 3] {dist.scope = "a"} : tensor<5x6xf32> into tensor<5x2x3xf32>
+  %es = tensor.empty() : tensor<2x4x5x5xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x4x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, g, i, j, d) -> (i, h, g, d)>, affine_map<(h, g, i, j, d) -> (j, h, d)>, affine_map<(h, g, i, j, d) -> (h, g, i, j)>]
+      {dist.scope = "a"} ins(%qs, %ks : tensor<5x2x4x3xf32>, tensor<5x2x3xf32>) outs(%fs : tensor<2x4x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %p = linalg.softmax {dist.scope = "a"} dimension(3) ins(%s : tensor<2x4x5x5xf32>) outs(%es : tensor<2x4x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %ec = tensor.empty() : tensor<5x2x4x3xf32>
+  %fc = linalg.fill ins(%zero : f32) outs(%ec : tensor<5x2x4x3xf32>) -> tensor<5x2x4x3xf32>
+  %c = linalg.contract indexing_maps = [affine_map<(h, g, i, j, d) -> (h, g, i, j)>, affine_map<(h, g, i, j, d) -> (j, h, d)>, affine_map<(h, g, i, j, d) -> (i, h, g, d)>]
+      {dist.scope = "a"} ins(%p, %vs : tensor<2x4x5x5xf32>, tensor<5x2x3xf32>) outs(%fc : tensor<5x2x4x3xf32>) -> tensor<5x2x4x3xf32>
+  %cf = tensor.collapse_shape %c [[0], [1, 2, 3]] {dist.scope = "a"} : tensor<5x2x4x3xf32> into tensor<5x24xf32>
+  %eo = tensor.empty() : tensor<5x16xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<5x16xf32>) -> tensor<5x16xf32>
+  %o = linalg.matmul {dist.scope = "a"} ins(%cf, %wo : tensor<5x24xf32>, tensor<24x16xf32>) outs(%fo : tensor<5x16xf32>) -> tensor<5x16xf32>
+  return %o : tensor<5x16xf32>
+}
+
+// -----
+
+// 6 heads of 4 each on 4 ranks: each has 3 heads, and 2 of each.
+
+// CHECK-LABEL: func.func @both
+// CHECK-SAME: dist.parameter = "a.q", dist.sharding = #dist.sharding<@m, [{?}, 6:{"tp"(1)2} * {"tp"(2)2}]>
+// CHECK-SAME: dist.parameter = "a.k", dist.sharding = #dist.sharding<@m, [{?}, {"tp"(1)2}]>
+// CHECK-SAME: dist.parameter = "a.o", dist.sharding = #dist.sharding<@m, [6:{"tp"(1)2} * {"tp"(2)2}, {?}]>
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  dist.shard "a" heads over "tp"
+}
+func.func @both(%x: tensor<5x16xf32> {dist.input = "x"}, %wq: tensor<16x48xf32> {dist.parameter = "a.q"}, %wk: tensor<16x12xf32> {dist.parameter = "a.k"},
+    %wv: tensor<16x12xf32> {dist.parameter = "a.v"}, %wo: tensor<48x16xf32> {dist.parameter = "a.o"}) -> (tensor<5x16xf32> {dist.output = "y"}) {
+  %zero = arith.constant 0.0 : f32
+  %eq = tensor.empty() : tensor<5x48xf32>
+  %ek = tensor.empty() : tensor<5x12xf32>
+  %fq = linalg.fill ins(%zero : f32) outs(%eq : tensor<5x48xf32>) -> tensor<5x48xf32>
+  %fk = linalg.fill ins(%zero : f32) outs(%ek : tensor<5x12xf32>) -> tensor<5x12xf32>
+  %q = linalg.matmul {dist.scope = "a"} ins(%x, %wq : tensor<5x16xf32>, tensor<16x48xf32>) outs(%fq : tensor<5x48xf32>) -> tensor<5x48xf32>
+  %k = linalg.matmul {dist.scope = "a"} ins(%x, %wk : tensor<5x16xf32>, tensor<16x12xf32>) outs(%fk : tensor<5x12xf32>) -> tensor<5x12xf32>
+  %v = linalg.matmul {dist.scope = "a"} ins(%x, %wv : tensor<5x16xf32>, tensor<16x12xf32>) outs(%fk : tensor<5x12xf32>) -> tensor<5x12xf32>
+  %qs = tensor.expand_shape %q [[0], [1, 2, 3]] output_shape [5, 6, 4, 2] {dist.scope = "a"} : tensor<5x48xf32> into tensor<5x6x4x2xf32>
+  %ks = tensor.expand_shape %k [[0], [1, 2]] output_shape [5, 6, 2] {dist.scope = "a"} : tensor<5x12xf32> into tensor<5x6x2xf32>
+  %vs = tensor.expand_shape %v [[0], [1, 2]] output_shape [5, 6, 2] {dist.scope = "a"} : tensor<5x12xf32> into tensor<5x6x2xf32>
+  %es = tensor.empty() : tensor<6x4x5x5xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<6x4x5x5xf32>) -> tensor<6x4x5x5xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, g, i, j, d) -> (i, h, g, d)>, affine_map<(h, g, i, j, d) -> (j, h, d)>, affine_map<(h, g, i, j, d) -> (h, g, i, j)>]
+      {dist.scope = "a"} ins(%qs, %ks : tensor<5x6x4x2xf32>, tensor<5x6x2xf32>) outs(%fs : tensor<6x4x5x5xf32>) -> tensor<6x4x5x5xf32>
+  %p = linalg.softmax {dist.scope = "a"} dimension(3) ins(%s : tensor<6x4x5x5xf32>) outs(%es : tensor<6x4x5x5xf32>) -> tensor<6x4x5x5xf32>
+  %ec = tensor.empty() : tensor<5x6x4x2xf32>
+  %fc = linalg.fill ins(%zero : f32) outs(%ec : tensor<5x6x4x2xf32>) -> tensor<5x6x4x2xf32>
+  %c = linalg.contract indexing_maps = [affine_map<(h, g, i, j, d) -> (h, g, i, j)>, affine_map<(h, g, i, j, d) -> (j, h, d)>, affine_map<(h, g, i, j, d) -> (i, h, g, d)>]
+      {dist.scope = "a"} ins(%p, %vs : tensor<6x4x5x5xf32>, tensor<5x6x2xf32>) outs(%fc : tensor<5x6x4x2xf32>) -> tensor<5x6x4x2xf32>
+  %cf = tensor.collapse_shape %c [[0], [1, 2, 3]] {dist.scope = "a"} : tensor<5x6x4x2xf32> into tensor<5x48xf32>
+  %eo = tensor.empty() : tensor<5x16xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<5x16xf32>) -> tensor<5x16xf32>
+  %o = linalg.matmul {dist.scope = "a"} ins(%cf, %wo : tensor<5x48xf32>, tensor<48x16xf32>) outs(%fo : tensor<5x16xf32>) -> tensor<5x16xf32>
+  return %o : tensor<5x16xf32>
+}
+
+// -----
+
+// 3 each of 2 heads on 4 ranks are not cut evenly: two ranks have a head each.
+
+// CHECK-LABEL: func.func @odd
+// CHECK-SAME: dist.parameter = "a.q", dist.sharding = #dist.sharding<@m, [{?}, 2:{"tp"} * {}]>
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  dist.shard "a" heads over "tp"
+}
+func.func @odd(%x: tensor<5x16xf32> {dist.input = "x"}, %wq: tensor<16x12xf32> {dist.parameter = "a.q"}, %wk: tensor<16x4xf32> {dist.parameter = "a.k"},
+    %wv: tensor<16x4xf32> {dist.parameter = "a.v"}, %wo: tensor<12x16xf32> {dist.parameter = "a.o"}) -> (tensor<5x16xf32> {dist.output = "y"}) {
+  %zero = arith.constant 0.0 : f32
+  %eq = tensor.empty() : tensor<5x12xf32>
+  %ek = tensor.empty() : tensor<5x4xf32>
+  %fq = linalg.fill ins(%zero : f32) outs(%eq : tensor<5x12xf32>) -> tensor<5x12xf32>
+  %fk = linalg.fill ins(%zero : f32) outs(%ek : tensor<5x4xf32>) -> tensor<5x4xf32>
+  %q = linalg.matmul {dist.scope = "a"} ins(%x, %wq : tensor<5x16xf32>, tensor<16x12xf32>) outs(%fq : tensor<5x12xf32>) -> tensor<5x12xf32>
+  %k = linalg.matmul {dist.scope = "a"} ins(%x, %wk : tensor<5x16xf32>, tensor<16x4xf32>) outs(%fk : tensor<5x4xf32>) -> tensor<5x4xf32>
+  %v = linalg.matmul {dist.scope = "a"} ins(%x, %wv : tensor<5x16xf32>, tensor<16x4xf32>) outs(%fk : tensor<5x4xf32>) -> tensor<5x4xf32>
+  %qs = tensor.expand_shape %q [[0], [1, 2, 3]] output_shape [5, 2, 3, 2] {dist.scope = "a"} : tensor<5x12xf32> into tensor<5x2x3x2xf32>
+  %ks = tensor.expand_shape %k [[0], [1, 2]] output_shape [5, 2, 2] {dist.scope = "a"} : tensor<5x4xf32> into tensor<5x2x2xf32>
+  %vs = tensor.expand_shape %v [[0], [1, 2]] output_shape [5, 2, 2] {dist.scope = "a"} : tensor<5x4xf32> into tensor<5x2x2xf32>
+  %es = tensor.empty() : tensor<2x3x5x5xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, g, i, j, d) -> (i, h, g, d)>, affine_map<(h, g, i, j, d) -> (j, h, d)>, affine_map<(h, g, i, j, d) -> (h, g, i, j)>]
+      {dist.scope = "a"} ins(%qs, %ks : tensor<5x2x3x2xf32>, tensor<5x2x2xf32>) outs(%fs : tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p = linalg.softmax {dist.scope = "a"} dimension(3) ins(%s : tensor<2x3x5x5xf32>) outs(%es : tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %ec = tensor.empty() : tensor<5x2x3x2xf32>
+  %fc = linalg.fill ins(%zero : f32) outs(%ec : tensor<5x2x3x2xf32>) -> tensor<5x2x3x2xf32>
+  %c = linalg.contract indexing_maps = [affine_map<(h, g, i, j, d) -> (h, g, i, j)>, affine_map<(h, g, i, j, d) -> (j, h, d)>, affine_map<(h, g, i, j, d) -> (i, h, g, d)>]
+      {dist.scope = "a"} ins(%p, %vs : tensor<2x3x5x5xf32>, tensor<5x2x2xf32>) outs(%fc : tensor<5x2x3x2xf32>) -> tensor<5x2x3x2xf32>
+  %cf = tensor.collapse_shape %c [[0], [1, 2, 3]] {dist.scope = "a"} : tensor<5x2x3x2xf32> into tensor<5x12xf32>
+  %eo = tensor.empty() : tensor<5x16xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<5x16xf32>) -> tensor<5x16xf32>
+  %o = linalg.matmul {dist.scope = "a"} ins(%cf, %wo : tensor<5x12xf32>, tensor<12x16xf32>) outs(%fo : tensor<5x16xf32>) -> tensor<5x16xf32>
+  return %o : tensor<5x16xf32>
+}
