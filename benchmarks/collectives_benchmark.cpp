@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dist/Tensor.h"
-#include "runtime/threads/ThreadsBackend.h"
+#include "runtime/threads/ThreadsRun.h"
 
 #include <benchmark/benchmark.h>
 

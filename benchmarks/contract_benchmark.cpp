@@ -22,7 +22,7 @@
 
 #include "dist/Tensor.h"
 #include "runtime/cpu/Dnnl.h"
-#include "runtime/threads/ThreadsBackend.h"
+#include "runtime/threads/ThreadsRun.h"
 
 #include <chrono>
 #include <cstdio>

@@ -7,6 +7,7 @@
 
 #include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
+#include "dist/ModelArgument.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
@@ -23,8 +24,8 @@ using namespace dist;
 namespace {
 
 struct Options {
-  std::string bundle, output, trace, link, streams;
-  std::vector<std::string> inputs;
+  std::string output, trace, link, streams;
+  std::vector<std::string> bundles, inputs;
   std::string seed; // of inputs that are not given
   bool json = false;
   RunOptions run;
@@ -57,7 +58,7 @@ static std::string describeJson(const Program &program,
 }
 
 static void run(const Options &options) {
-  Program program = loadBundle(options.bundle);
+  Program program = loadBundle(options.bundles.front());
   RandomInputs random;
   if (!options.seed.empty())
     random.rest = parseSeed(options.seed);
@@ -80,8 +81,7 @@ int main(int argc, char **argv) {
                "mesh has devices.",
                "dist-exec");
   app.set_version_flag("--version", std::string("dist ") + kVersion);
-  app.add_option("bundle", options.bundle, "The bundle, a folder OUT.dist")
-      ->required();
+  app.add_option("bundle", options.bundles, "The bundle, a folder OUT.dist");
   app.add_option("--weights", options.run.weights,
                  "Parameters (.safetensors), in place of the bundle's own");
   app.add_option("--input", options.inputs,
@@ -97,8 +97,10 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("-n", options.run.processes, processesHelp)
       ->excludes("--backend");
-  app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp)
-      ->capture_default_str();
+  app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp);
+  app.add_option("--bind-address", options.run.bindAddress, bindAddressHelp);
+  app.add_option("--port", options.run.port, portHelp)
+      ->check(CLI::Range(0, 65535));
   app.add_option("--repeat", options.run.repeat, repeatHelp)
       ->check([](const std::string &value) {
         int64_t number = 0;
@@ -137,15 +139,17 @@ int main(int argc, char **argv) {
           refuseEmpty(option->get_name());
     if (app.count("-n") > 0 && options.run.processes < 1)
       throw Error("-n: must be at least 1");
-    checkBackend(options.run.backend);
+    checkModel(options.bundles, "OUT.dist");
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
     if (!options.streams.empty())
       options.run.streams = parseStreamMode(options.streams);
+    begin(options.run);
     run(options);
     return 0;
   } catch (const std::exception &e) {
+    endWith(e.what());
     if (options.json)
       std::puts(dump({{"ok", false}, {"error", e.what()}}).c_str());
     std::fprintf(stderr, "dist-exec: error: %s\n", e.what());

@@ -25,6 +25,7 @@ static llvm::cl::OptionCategory category("dist-import options");
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional,
                                         llvm::cl::desc("MODEL.onnx"),
+                                        llvm::cl::Required,
                                         llvm::cl::cat(category));
 
 static llvm::cl::opt<std::string>
@@ -81,12 +82,10 @@ int main(int argc, char **argv) {
   ::dist::handleSignals("dist-import");
   llvm::cl::HideUnrelatedOptions(category);
   parseOptions("dist-import", argc, argv,
-               "Imports an exported model as linalg on tensors\n");
+               "Imports an exported model as linalg on tensors\n", &operators);
 
   if (operators)
     return finishOutput("dist-import", listOperators());
-  if (input.empty())
-    return fail("a model is needed: dist-import MODEL.onnx -o OUT.mlir");
   frontend::ImportOptions options;
   for (const std::string &binding : bind) {
     auto [name, number] = llvm::StringRef(binding).rsplit('=');

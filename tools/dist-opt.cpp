@@ -137,12 +137,13 @@ int main(int argc, char **argv) {
   std::string help = registerCLIOptions("dist optimizer driver\n", registry);
   removeUncheckedOutputs();
   llvm::cl::opt<std::string> input(llvm::cl::Positional,
-                                   llvm::cl::desc("<input file>"),
+                                   llvm::cl::desc("IN.mlir"),
                                    llvm::cl::init("-"));
   llvm::cl::opt<std::string> output("o", llvm::cl::desc("Output filename"),
                                     llvm::cl::value_desc("filename"),
                                     llvm::cl::init("-"));
-  parseArguments(argc, argv, help);
+  parseArguments("dist-opt", argc, argv, help,
+                 llvm::cl::getRegisteredOptions().lookup("show-dialects"));
   checkOptions("dist-opt");
   printNoOps();
   LogicalResult result = run(argc, argv, input, output, registry);

@@ -62,6 +62,7 @@ static void train() {
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
   options.check();
+  host::begin(options.getRunOptions());
   if (options.training.train) {
     train();
     return true;
@@ -123,9 +124,11 @@ int main(int argc, char **argv) {
     return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const Diagnosed &) {
     std::vector<std::string> errors = getErrors();
+    host::endWith(errors.empty() ? "" : errors.back());
     sayError(errors.empty() ? "" : errors.back(), options.json,
              /*isPrinted=*/true);
   } catch (const std::exception &error) {
+    host::endWith(error.what());
     sayError(error.what(), options.json);
   }
   return finishOutput("dist-run", 1);

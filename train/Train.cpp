@@ -289,9 +289,10 @@ void mlir::dist::runTraining(const host::Program &described,
     throw host::Error("--steps " + std::to_string(options.steps) +
                       ": more samples than can be counted");
   std::optional<CheckpointFolder> folder;
-  openFolder(options, start.step, folder);
   std::optional<Curve> curve;
-  if (!options.curve.empty())
+  if (host::isRoot())
+    openFolder(options, start.step, folder);
+  if (host::isRoot() && !options.curve.empty())
     curve.emplace(options.curve, start.step);
   (void)host::Arguments(described, given, run.weights);
   host::Program program = compile();

@@ -41,6 +41,10 @@ inline constexpr int64_t kConstantElements = 8192;
 /// The same of integers, which are mostly positions and masks, and worth
 /// computing with.
 inline constexpr int64_t kConstantIntegers = 65536;
+/// Indices of a gather or scatter that are known and looked at for whether they
+/// name a part at regular distances. Others are looked up one by one, and a
+/// scatter then is a loop over elements and updates.
+inline constexpr int64_t kMostIndices = int64_t(1) << 24;
 /// Bytes of a constant; a larger one goes into the weights file.
 inline constexpr size_t kConstantBytes = 1 << 17;
 /// Characters of a size in a message; the rest is left out: a size may be made

@@ -654,6 +654,19 @@ llvm::Expected<ImportedModel> Importer::run() {
     std::string name = current ? current->label().str() : "constant";
     return argumentOf(parameters.addConstant(name, tensor));
   };
+  emitter.dataOf = [&](Value value) -> const HostTensor * {
+    auto argument = dyn_cast<BlockArgument>(value);
+    size_t inputs = model.inputs.size();
+    if (!argument || argument.getOwner() != body ||
+        argument.getArgNumber() < inputs)
+      return nullptr;
+    std::optional<size_t> index =
+        argumentParameters[argument.getArgNumber() - inputs];
+    if (!index || parameters.list()[*index].getShape() !=
+                      Shape(parameters.list()[*index].data.getShape()))
+      return nullptr;
+    return &parameters.list()[*index].data;
+  };
   emitter.randomKey = [&] { return getRandomKey(); };
   findLive();
   if (llvm::Error failure = addInputs())

@@ -1,8 +1,7 @@
-//===- Halo.cpp - Halos in shared memory ----------------------------------===//
+//===- Halo.cpp - Which rows of a halo are whose --------------------------===//
 
 #include "runtime/collectives/Halo.h"
 #include "dist/Tensor.h"
-#include "runtime/collectives/Reduce.h"
 
 #include <algorithm>
 #include <cstring>
@@ -90,13 +89,11 @@ static void fillRows(const CollectiveCall &call, char *out, int64_t rows,
   }
 }
 
-void dist::haloExchange(const CollectiveCall &call, const Communicator &comm,
-                        const GroupBuffers &buffers, int64_t me) {
+void dist::fillHalo(const CollectiveCall &call, const Communicator &comm,
+                    int64_t me, char *out) {
   Windows windows(call, comm);
-  int64_t rowBytes = call.inner * dtypeBytes(call.dtype);
-  int64_t rows = windows.blockSize(), wide = windows.windowSize();
+  int64_t wide = windows.windowSize();
   Range window = windows.windowOf(me);
-  char *out = buffers.outs[me];
   if (windows.isRing()) {
     fillRows(call, out, wide, window.end - window.start, wide);
   } else if (call.boundary != DIST_BOUNDARY_NONE) {
@@ -104,70 +101,28 @@ void dist::haloExchange(const CollectiveCall &call, const Communicator &comm,
     fillRows(call, out, wide,
              std::clamp<int64_t>(call.whole - window.start, 0, wide), wide);
   }
-  for (int64_t owner = 0; owner < comm.size; ++owner)
-    for (Piece piece : windows.piecesOf(window, owner))
-      for (int64_t o = 0; o < call.outer; ++o)
-        std::memcpy(out + (o * wide + piece.inWindow) * rowBytes,
-                    buffers.ins[owner] + (o * rows + piece.inBlock) * rowBytes,
-                    piece.count * rowBytes);
 }
 
-namespace {
-/// A piece of the window of a member.
-struct Summand {
-  int64_t member;
-  Piece piece;
-};
-} // namespace
-
-/// What is added up in the block of `me`: its own rows, then others' by place.
-static std::vector<Summand> findSummands(const Windows &windows, int64_t size,
-                                         int64_t low, int64_t me) {
-  std::vector<Summand> summands;
-  for (int64_t member = 0; member < size; ++member) {
-    Range window = windows.windowOf(member);
-    for (Piece piece : windows.piecesOf(window, me))
-      summands.push_back({member, piece});
-  }
-  auto own = std::find_if(
-      summands.begin(), summands.end(), [&](const Summand &summand) {
-        const Piece &piece = summand.piece;
-        return summand.member == me && piece.inWindow == low + piece.inBlock;
-      });
-  if (own != summands.end())
-    std::rotate(summands.begin(), own, own + 1);
-  return summands;
-}
-
-void dist::haloReduce(const CollectiveCall &call, const Communicator &comm,
-                      const GroupBuffers &buffers, int64_t me) {
+std::vector<Copy> dist::findHaloCopies(const CollectiveCall &call,
+                                       const Communicator &comm, int64_t from,
+                                       int64_t to) {
   Windows windows(call, comm);
   int64_t rowBytes = call.inner * dtypeBytes(call.dtype);
-  int64_t rows = windows.blockSize(), wide = windows.windowSize();
-  std::vector<Summand> summands =
-      findSummands(windows, comm.size, call.low, me);
-  // Between two of these the same pieces are added.
-  std::vector<int64_t> borders;
-  for (const Summand &summand : summands) {
-    borders.push_back(summand.piece.inBlock);
-    borders.push_back(summand.piece.inBlock + summand.piece.count);
+  int64_t block = windows.blockSize() * rowBytes,
+          window = windows.windowSize() * rowBytes;
+  bool isSum = call.kind == CollectiveKind::HaloReduce;
+  std::vector<Copy> copies;
+  // The member with the window takes rows of the owner, or gives them back.
+  for (Piece piece : windows.piecesOf(windows.windowOf(isSum ? from : to),
+                                      isSum ? to : from)) {
+    int64_t inBlock = piece.inBlock * rowBytes,
+            inWindow = piece.inWindow * rowBytes;
+    Copy::Loop outer{call.outer, isSum ? window : block,
+                     isSum ? block : window};
+    copies.push_back({isSum ? inWindow : inBlock,
+                      isSum ? inBlock : inWindow,
+                      {{outer, {}, {}}},
+                      piece.count * rowBytes});
   }
-  std::sort(borders.begin(), borders.end());
-  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  for (size_t i = 0; i + 1 < borders.size(); ++i) {
-    int64_t first = borders[i], count = borders[i + 1] - first;
-    for (int64_t o = 0; o < call.outer; ++o) {
-      std::vector<const char *> ins;
-      for (const auto &[member, piece] : summands)
-        if (piece.inBlock <= first && first < piece.inBlock + piece.count)
-          ins.push_back(buffers.ins[member] +
-                        (o * wide + piece.inWindow + first - piece.inBlock) *
-                            rowBytes);
-      reduceBuffers(call.dtype, DIST_SUM, ins,
-                    {buffers.outs[me] + (o * rows + first) * rowBytes},
-                    count * call.inner);
-    }
-  }
-  int64_t valid = blockAt(comm.sizes, call.whole, me).valid;
-  fillRows(call, buffers.outs[me], rows, valid, rows);
+  return copies;
 }

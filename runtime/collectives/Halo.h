@@ -1,4 +1,4 @@
-//===- Halo.h - Halos in shared memory --------------------------*- C++ -*-===//
+//===- Halo.h - Which rows of a halo are whose ------------------*- C++ -*-===//
 //
 // A member's window is its block with the halo: rows before and after it, which
 // other members' blocks have.
@@ -8,17 +8,19 @@
 #ifndef DIST_RUNTIME_COLLECTIVES_HALO_H
 #define DIST_RUNTIME_COLLECTIVES_HALO_H
 
-#include "runtime/collectives/Transfer.h"
+#include "runtime/collectives/Copies.h"
 
 namespace dist {
 
-/// Fills the window of `me`.
-void haloExchange(const CollectiveCall &call, const Communicator &comm,
-                  const GroupBuffers &buffers, int64_t me);
+/// As findCopies, of halo_exchange and halo_reduce. The outer dimension is the
+/// first loop.
+std::vector<Copy> findHaloCopies(const CollectiveCall &call,
+                                 const Communicator &comm, int64_t from,
+                                 int64_t to);
 
-/// Adds up what members' windows hold of the block of `me`.
-void haloReduce(const CollectiveCall &call, const Communicator &comm,
-                const GroupBuffers &buffers, int64_t me);
+/// As fillRest, of halo_exchange.
+void fillHalo(const CollectiveCall &call, const Communicator &comm, int64_t me,
+              char *out);
 
 } // namespace dist
 

@@ -12,6 +12,8 @@
 #include "dist/Launcher.h"
 #include "runtime/rank/Rank.h"
 
+#include <chrono>
+
 namespace dist {
 
 /// What the ranks of a run have done.
@@ -30,6 +32,12 @@ public:
   virtual const char *name() const = 0;
   /// What the programs that it runs are compiled for (dist-compile --target).
   virtual const char *target() const = 0;
+  /// Called once, before anything that takes long: joins other processes that
+  /// were started with this one. Throws Error.
+  virtual void begin(const RunOptions &options) const {}
+  /// This process ends for `message`. It returns in the one that reports;
+  /// others tell that one, and do not return.
+  virtual void fail(const std::string &message) const {}
   /// Whether this process is the one that reports.
   virtual bool isRoot() const { return true; }
   /// Runs the ranks of this process, each with an Executor, and gathers what
@@ -38,6 +46,9 @@ public:
   virtual RanksResult run(const Program &program, const Arguments &arguments,
                           const RunOptions &options) const = 0;
 };
+
+/// --timeout, or its default.
+std::chrono::milliseconds timeoutOf(const RunOptions &options);
 
 /// A manifest's ranks and communicators, for a backend.
 Topology topologyOf(const Manifest &manifest);

@@ -6,17 +6,19 @@
 
 #include "dist/Launcher.h"
 #include "dist/Slices.h"
+#include "runtime/launch/MpiLauncher.h"
 #include "runtime/launch/ProcessesLauncher.h"
 #include "runtime/launch/ThreadsLauncher.h"
 #include "runtime/launch/Trace.h"
 
 #include <algorithm>
+#include <cstdio>
 
 using namespace dist;
 
 /// Those of this build: a new backend is one line here.
-static const BackendLauncher *const launchers[] = {&threadsLauncher(),
-                                                  &processesLauncher()};
+static const BackendLauncher *const launchers[] = {
+    &threadsLauncher(), &processesLauncher(), &mpiLauncher()};
 
 static const BackendLauncher &findLauncher(const std::string &name) {
   std::string known;
@@ -28,7 +30,57 @@ static const BackendLauncher &findLauncher(const std::string &name) {
   throw Error("--backend " + name + ": not in this build; known is " + known);
 }
 
-void dist::checkBackend(const std::string &name) { findLauncher(name); }
+static const BackendLauncher &findLauncher(const RunOptions &options) {
+  return findLauncher(options.processes ? processesLauncher().name()
+                                        : options.backend);
+}
+
+static void checkBackend(const RunOptions &options) {
+  const BackendLauncher &launcher = findLauncher(options);
+  if (options.processes < 0)
+    throw Error("-n " + std::to_string(options.processes) +
+                ": must be at least 1");
+  if (&launcher != &mpiLauncher() &&
+      (!options.bindAddress.empty() || options.port))
+    throw Error(std::string(options.port ? "--port" : "--bind-address") +
+                " is for ranks on several hosts: give --backend mpi");
+  if (options.port < 0 || options.port > 65535)
+    throw Error("--port " + std::to_string(options.port) +
+                ": must be from 0 to 65535");
+  if (!options.timeoutSeconds)
+    return;
+  if (&launcher == &threadsLauncher())
+    throw Error("--timeout is for ranks that are processes: give -n or "
+                "--backend processes");
+  double seconds = *options.timeoutSeconds;
+  if (!(seconds > 0 && seconds < 1e9)) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%g", seconds);
+    throw Error("--timeout " + std::string(text) +
+                ": must be more than 0 seconds, and less than 10^9");
+  }
+}
+
+/// The one that `begin` has begun.
+static const BackendLauncher *begun = nullptr;
+
+void dist::begin(const RunOptions &options) {
+  checkBackend(options);
+  begun = &findLauncher(options);
+  begun->begin(options);
+}
+
+std::chrono::milliseconds dist::timeoutOf(const RunOptions &options) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(options.timeoutSeconds.value_or(60) * 1000));
+}
+
+bool dist::isRoot() { return !begun || begun->isRoot(); }
+
+void dist::endWith(const std::string &error) {
+  if (begun)
+    begun->fail(error);
+}
 
 std::string dist::targetOf(const std::string &backend) {
   return findLauncher(backend).target();
@@ -89,26 +141,19 @@ static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
 
 RunResult dist::launch(const Program &program, const Inputs &inputs,
                        const RunOptions &options) {
-  const std::string &backend =
-      options.processes ? std::string("processes") : options.backend;
-  const BackendLauncher &launcher = findLauncher(backend);
+  checkBackend(options);
+  const BackendLauncher &launcher = findLauncher(options);
   const Manifest &manifest = program.manifest;
   if (manifest.target != launcher.target())
     throw Error("the program is compiled for target " + manifest.target +
-                ", but --backend " + backend + " runs those for " +
+                ", but --backend " + launcher.name() + " runs those for " +
                 launcher.target());
-  if (options.processes < 0)
-    throw Error("-n " + std::to_string(options.processes) +
-                ": must be at least 1");
   if (options.processes && options.processes != manifest.mesh.size())
     throw Error("-n " + std::to_string(options.processes) +
                 ": the program's mesh has " +
                 std::to_string(manifest.mesh.size()) +
                 (manifest.mesh.size() == 1 ? " device" : " devices") +
                 ", and runs on as many processes");
-  if (!(options.timeoutSeconds > 0 && options.timeoutSeconds < 1e9))
-    throw Error("--timeout " + std::to_string(options.timeoutSeconds) +
-                ": must be more than 0 seconds, and less than 10^9");
   if (options.repeat < 1)
     throw Error("repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");

@@ -179,12 +179,11 @@ RanksResult ProcessesLauncher::run(const Program &program,
     throw Error("the mesh has " + std::to_string(ranks) +
                 " ranks; --backend processes runs at most " +
                 std::to_string(maxRanks) + " on one host");
-  ProcessesRun run(
-      topologyOf(manifest),
-      {options.link, options.streams, options.directConvolutions},
-      rankBytes(manifest),
-      Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest),
-      std::chrono::milliseconds(int64_t(options.timeoutSeconds * 1000)));
+  ProcessesRun run(topologyOf(manifest),
+                   {options.link, options.streams, options.directConvolutions},
+                   rankBytes(manifest),
+                   Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest),
+                   timeoutOf(options));
   Places places(manifest, run.shared());
   std::optional<SharedInputs> values;
   if (options.stepControl)

@@ -16,27 +16,24 @@ public:
   explicit RanksMemory(const Manifest &manifest) : manifest(manifest) {}
 
   void copyArgument(size_t index, Tensor &whole) const override {
+    const TensorDesc &desc = manifest.arguments[index];
     for (int64_t rank = 0; rank < manifest.mesh.size(); ++rank)
-      take(manifest.arguments[index], rank, argumentAt(rank, index), whole);
+      if (isWriter(manifest.mesh, desc, rank))
+        writeSlice(manifest.mesh, desc, rank, argumentAt(rank, index), whole);
   }
   Tensor getResult(size_t index) const override {
     const TensorDesc &desc = manifest.results[index];
     Tensor whole = Tensor::zeros(desc.dtype, desc.sourceShape());
     for (int64_t rank = 0; rank < manifest.mesh.size(); ++rank)
-      take(desc, rank, resultAt(rank, index), whole);
+      if (isWriter(manifest.mesh, desc, rank))
+        writeSlice(manifest.mesh, desc, rank, resultAt(rank, index), whole);
     return whole;
   }
 
 protected:
+  /// Until the next call.
   virtual const void *argumentAt(int64_t rank, size_t index) const = 0;
   virtual const void *resultAt(int64_t rank, size_t index) const = 0;
-
-private:
-  void take(const TensorDesc &desc, int64_t rank, const void *part,
-            Tensor &whole) const {
-    if (isWriter(manifest.mesh, desc, rank))
-      writeSlice(manifest.mesh, desc, rank, part, whole);
-  }
 
   const Manifest &manifest;
 };

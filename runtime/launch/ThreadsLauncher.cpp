@@ -2,7 +2,7 @@
 
 #include "runtime/launch/ThreadsLauncher.h"
 #include "runtime/launch/RanksMemory.h"
-#include "runtime/threads/ThreadsBackend.h"
+#include "runtime/threads/ThreadsRun.h"
 
 using namespace dist;
 

@@ -3,7 +3,8 @@
 #include "runtime/processes/ProcessesRun.h"
 #include "dist/Signals.h"
 #include "dist/Tensor.h"
-#include "runtime/threads/ThreadRank.h"
+#include "runtime/control/TraceMessages.h"
+#include "runtime/local/LocalRank.h"
 
 #include <cerrno>
 #include <csignal>
@@ -21,8 +22,9 @@
 using namespace dist;
 using Clock = std::chrono::steady_clock;
 
-/// Of a process's own messages; those of its rank have smaller ones.
-static constexpr uint32_t kTrace = ~0u;
+/// Of a process's own messages; those of its rank have smaller ones. The last
+/// one is kEnd.
+static constexpr uint32_t kTrace = ~0u, kEnd = kTrace - 1;
 /// How long ranks have to end, once the run has failed.
 static constexpr std::chrono::milliseconds kGrace(1500), kTick(100);
 
@@ -34,6 +36,7 @@ struct ProcessesRun::Process {
   MessageSocket socket;
   int output = -1;
   std::string line;
+  bool hasEnded = false;
   std::optional<Clock::time_point> stopped;
 
   ~Process() {
@@ -55,14 +58,14 @@ static int64_t getMeetingBytes(const Topology &topology) {
   return (1 << 20) + 1024 * (perStream + calls);
 }
 
-ProcessesRun::ProcessesRun(Topology topology, LocalOptions options,
+ProcessesRun::ProcessesRun(Topology topology, HostOptions options,
                            int64_t rankBytes, int64_t sharedBytes,
                            std::chrono::milliseconds timeout)
     : ProcessesRun(std::move(topology), options, rankBytes, timeout,
                    std::make_unique<SharedHeap>(getMeetingBytes(topology) +
                                                 sharedBytes)) {}
 
-ProcessesRun::ProcessesRun(Topology &&topology, LocalOptions options,
+ProcessesRun::ProcessesRun(Topology &&topology, HostOptions options,
                            int64_t rankBytes, std::chrono::milliseconds timeout,
                            std::unique_ptr<SharedHeap> memory)
     : LocalRun(std::move(topology), options, Sharing::Processes, memory.get()),
@@ -96,53 +99,38 @@ Message ProcessesRun::ask(Message message) {
   return *std::move(answer);
 }
 
-static std::string writeTrace(const std::vector<TraceEvent> &events) {
-  MessageWriter writer;
-  writer.number<uint64_t>(events.size());
-  for (const TraceEvent &event : events) {
-    writer.text(event.name);
-    writer.text(event.module);
-    for (int64_t number :
-         {event.rank, int64_t(event.stream), int64_t(event.site),
-          event.startNanos, event.endNanos, event.bytes})
-      writer.number(number);
-    writer.number(event.flops);
-  }
-  return writer.take();
-}
-
-static std::vector<TraceEvent> readTrace(const std::string &text) {
-  MessageReader reader(text);
-  std::vector<TraceEvent> events(reader.count(sizeof(int64_t)));
-  for (TraceEvent &event : events) {
-    event.name = reader.text();
-    event.module = reader.text();
-    event.rank = reader.number<int64_t>();
-    event.stream = reader.number<int64_t>();
-    event.site = reader.number<int64_t>();
-    event.startNanos = reader.number<int64_t>();
-    event.endNanos = reader.number<int64_t>();
-    event.bytes = reader.number<int64_t>();
-    event.flops = reader.number<double>();
-  }
-  return events;
-}
-
 /// In a rank's process.
 static Waiting *ownWaiting = nullptr;
 
+namespace {
+/// Signals wait while this exists.
+class SignalsLater {
+public:
+  SignalsLater() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~SignalsLater() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+private:
+  sigset_t before;
+};
+} // namespace
+
 void ProcessesRun::live(int64_t index,
                         const std::function<int32_t(dist_rank &)> &body) {
-  ownWaiting = waiting;
-  becomeRankProcess(
-      [](const char *message) { ownWaiting->failAtEnd(message); });
   heap = heaps[index].get();
   {
-    ThreadRank rank(*this, index);
+    LocalRank rank(*this, index);
     runRank(rank, body);
-    if (std::vector<TraceEvent> events = rank.takeTrace(); !events.empty())
-      parent.send({kTrace, writeTrace(events)});
+    std::vector<TraceEvent> events = rank.takeTrace();
+    constexpr size_t kMost = 1 << 16; // of one message
+    for (size_t i = 0; i < events.size(); i += kMost)
+      parent.send({kTrace, writeTrace(std::span(events).subspan(
+                               i, std::min(kMost, events.size() - i)))});
   }
+  parent.send({kEnd, ""});
   // What the first process has to clean up is not this one's.
   _exit(0);
 }
@@ -169,6 +157,8 @@ void ProcessesRun::start(int64_t rank,
   process->output = pipes[0];
   pid_t first = getpid();
   std::fflush(nullptr);
+  // Until a rank has its own handlers of signals.
+  std::optional<SignalsLater> later(std::in_place);
   process->id = fork();
   if (process->id == 0) {
     // It ends with the process that started it.
@@ -181,8 +171,13 @@ void ProcessesRun::start(int64_t rank,
     processes.clear();
     process.reset();
     parent = std::move(theirs);
+    ownWaiting = waiting;
+    becomeRankProcess(
+        [](const char *message) { ownWaiting->failAtEnd(message); });
+    later.reset();
     live(rank, body);
   }
+  later.reset();
   close(pipes[1]);
   if (process->id < 0)
     throw systemError("no process for rank " + std::to_string(rank) + " of " +
@@ -236,6 +231,10 @@ void ProcessesRun::hear(Process &process) {
         trace.insert(trace.end(), own.begin(), own.end());
         continue;
       }
+      if (message->kind == kEnd) {
+        process.hasEnded = true;
+        continue;
+      }
       std::optional<Message> reply = answer(process.rank, *std::move(message));
       if (reply)
         process.socket.send(*reply);
@@ -268,10 +267,11 @@ void ProcessesRun::noticeEnd(Process &process) {
   while (process.socket.isOpen())
     hear(process);
   print(process, /*isLast=*/true);
-  if (status != 0)
+  if (status != 0 || !process.hasEnded)
     waiting->failForOthers(places.describe(process.rank) + ": its process " +
                            std::to_string(process.id) + " on " + machineName() +
                            " " + describeEnd(status) +
+                           (status ? "" : " in the middle of the run") +
                            waiting->describe(process.rank * numStreams));
   process.id = -1;
 }

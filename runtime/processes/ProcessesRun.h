@@ -13,9 +13,9 @@
 #ifndef DIST_RUNTIME_PROCESSES_PROCESSESRUN_H
 #define DIST_RUNTIME_PROCESSES_PROCESSESRUN_H
 
-#include "runtime/processes/Messages.h"
+#include "runtime/local/LocalRun.h"
+#include "runtime/control/Messages.h"
 #include "runtime/processes/SharedMemory.h"
-#include "runtime/threads/LocalRun.h"
 
 #include <chrono>
 
@@ -26,7 +26,7 @@ public:
   /// A rank's operands take at most `rankBytes`, and what the first process
   /// shares (`shared`) takes `sharedBytes`. A rank that is stopped for
   /// `timeout` fails the run. Throws Error if there is no memory.
-  ProcessesRun(Topology topology, LocalOptions options, int64_t rankBytes,
+  ProcessesRun(Topology topology, HostOptions options, int64_t rankBytes,
                int64_t sharedBytes, std::chrono::milliseconds timeout);
   ~ProcessesRun() override;
 
@@ -65,7 +65,7 @@ private:
   void noticeEnd(Process &process);
   void noticeStop(Process &process);
 
-  ProcessesRun(Topology &&topology, LocalOptions options, int64_t rankBytes,
+  ProcessesRun(Topology &&topology, HostOptions options, int64_t rankBytes,
                std::chrono::milliseconds timeout,
                std::unique_ptr<SharedHeap> block);
 

@@ -38,7 +38,7 @@ SharedRange::SharedRange(int64_t bytes) : size(std::max<int64_t>(bytes, 1)) {
 
 SharedRange::~SharedRange() { munmap(start, size); }
 
-void *SharedHeap::do_allocate(size_t bytes, size_t alignment) {
+char *SharedHeap::take(size_t bytes, size_t alignment, int64_t &used) {
   int64_t size = std::max<int64_t>((bytes + kLine - 1) / kLine * kLine, kLine);
   auto align = static_cast<int64_t>(std::max<size_t>(alignment, kLine));
   std::lock_guard<std::mutex> lock(mutex);
@@ -51,6 +51,7 @@ void *SharedHeap::do_allocate(size_t bytes, size_t alignment) {
       free[at] = first - at;
     if (end < at + length)
       free[end] = at + length - end;
+    used = std::max<int64_t>(0, fresh - first);
     fresh = std::max(fresh, end);
     return range->data() + first;
   }
@@ -78,11 +79,9 @@ void SharedHeap::do_deallocate(void *data, size_t bytes, size_t) {
 }
 
 std::shared_ptr<void> SharedHeap::allocateZeroed(int64_t bytes) {
-  int64_t known = fresh;
-  void *data = allocate(bytes, bytes >= kHugePage ? kHugePage : kLine);
-  int64_t used = known - (static_cast<char *>(data) - range->data());
-  if (used > 0)
-    std::memset(data, 0, std::min(used, bytes));
+  int64_t used;
+  void *data = take(bytes, bytes >= kHugePage ? kHugePage : kLine, used);
+  std::memset(data, 0, std::min(used, bytes));
   return {data, [this, bytes](void *data) {
             deallocate(data, bytes, bytes >= kHugePage ? kHugePage : kLine);
           }};

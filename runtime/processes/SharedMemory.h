@@ -48,7 +48,12 @@ public:
   const std::shared_ptr<SharedRange> &getRange() const { return range; }
 
 private:
-  void *do_allocate(size_t bytes, size_t alignment) override;
+  /// The first `used` bytes, or more than there are, are not zero.
+  char *take(size_t bytes, size_t alignment, int64_t &used);
+  void *do_allocate(size_t bytes, size_t alignment) override {
+    int64_t used;
+    return take(bytes, alignment, used);
+  }
   void do_deallocate(void *data, size_t bytes, size_t alignment) override;
   bool do_is_equal(const memory_resource &other) const noexcept override {
     return this == &other;

@@ -8,7 +8,9 @@ processes.py [REGEX]: only cases whose name matches.
 - `ends_SIGNAL`: a rank's process that is killed or stopped at any moment ends the run within 2 seconds (after --timeout,
   if it is stopped), with one message that names the rank, and nothing is left;
 - `leaves_nothing`: nor is it if the first process is told to end, or killed;
-- `program_fails`, `data_fails`: what a rank finds wrong is said once, as by threads.
+- `data_fails`: what a rank finds wrong is said once, as by threads.
+
+DIST_MOMENTS=50 tries as many moments of each end, in place of 6.
 
 Programs come from tools/ and models from examples/, below the current folder.
 """
@@ -19,7 +21,6 @@ import os
 import random
 import re
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -28,16 +29,21 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
 from bits import MODELS, read  # noqa: E402
+from philox import write_npy  # noqa: E402
 
 EXEC = os.path.abspath("tools/dist-exec")
 # Moments at which a process is killed.
 MOMENTS = int(os.environ.get("DIST_MOMENTS", "6"))
 
 
-def run(tool, *arguments):
-    done = subprocess.run([os.path.abspath(os.path.join("tools", tool)), *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, f"{tool} {' '.join(arguments)}: status {done.returncode}\n{done.stderr[-2000:]}"
+def succeed(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}: status {done.returncode}\n{done.stderr[-2000:]}"
     return done.stdout
+
+
+def run(tool, *arguments):
+    return succeed([os.path.abspath(os.path.join("tools", tool)), *arguments])
 
 
 def examples(model):
@@ -51,7 +57,9 @@ def import_model(model, work):
     return module
 
 
-def check_bits(model, schedule, work):
+def check_bits(model, schedule, work, *ways):
+    """Forward and gradients, by threads and in each of `ways`: functions of the number of ranks, that give what stands
+    before a command and which options it has."""
     module, placed, bundle = (os.path.join(work, name) for name in ("model.mlir", "gradients.mlir", "gradients.dist"))
     import_model(model, work)
     outputs = re.findall(r'tensor<[\dx]*xf32> \{dist\.output = "([^"]*)"', open(module, encoding="utf-8").read())
@@ -65,16 +73,21 @@ def check_bits(model, schedule, work):
         inputs += ["--input", f"{os.path.basename(path).removesuffix('.npy')}={path}"]
     results = []
 
-    def execute(*options):
+    def execute(before, *options):
         folder = os.path.join(work, f"run{len(results)}")
-        said = run("dist-exec", bundle, *inputs, "--random=1", "--json", "--output", folder, *options)
-        results.append(read(folder))
-        return json.loads(said.splitlines()[-1])["ranks"]
+        command = [*before, EXEC, bundle, *inputs, "--random=1", "--json", "--output", folder, *options]
+        results.append(folder)
+        return json.loads(succeed(command).splitlines()[-1])["ranks"]
 
-    ranks = execute()
-    execute("-n", str(ranks))
-    execute("--backend=processes", "--streams=late")
-    assert results[0] == results[1] == results[2], "threads and processes differ"
+    ranks = execute([])
+    for way in ways:
+        execute(*way(ranks))
+    first, *others = [read(folder) for folder in results]
+    for way, values in zip(ways, others):
+        assert values == first, f"threads and {way(ranks)} differ"
+
+
+WAYS = [lambda ranks: ([], "-n", str(ranks)), lambda ranks: ([], "--backend=processes", "--streams=late")]
 
 
 class Training:
@@ -84,17 +97,15 @@ class Training:
         self.text = os.path.join(work, "text.npy")
         source = random.Random(3)
         data = bytes(source.randrange(97, 123) for _ in range(4000))
-        header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({len(data)},), }}".ljust(117) + "\n"
-        with open(self.text, "wb") as file:
-            file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + data)
+        write_npy(self.text, [len(data)], "|u1", "B", data)
 
-    def train(self, name, steps, *options):
+    def train(self, name, steps, *options, before=()):
         folder = os.path.join(self.work, name)
-        run(
-            "dist-run", "--train", self.module, "--schedule", os.path.join(examples("gpt2"), "fsdp.mlir"), f"--steps={steps}",
+        succeed([
+            *before, os.path.abspath("tools/dist-run"), "--train", self.module, "--schedule", os.path.join(examples("gpt2"), "fsdp.mlir"), f"--steps={steps}",
             f"--data={self.text}", "--input=attention_mask=1", "--optimizer=adamw,lr=1e-3", f"--save={folder}",
             f"--curve={folder}.csv", xunit.OPT_LEVEL, *options,
-        )  # fmt: skip
+        ])  # fmt: skip
         files = {}
         for path in glob.glob(os.path.join(folder, f"step-{steps}", "*.safetensors")):
             with open(path, "rb") as file:
@@ -103,20 +114,18 @@ class Training:
         with open(folder + ".csv", encoding="utf-8") as file:
             return [line.split(",")[:2] for line in file], files
 
-    def check(self):
-        threads, processes = self.train("threads", 6), self.train("processes", 6, "--backend=processes")
-        assert threads == processes, f"{threads[0]} by threads, {processes[0]} by processes"
+    def check(self, backend, before=()):
+        threads, others = self.train("threads", 6), self.train("others", 6, backend, before=before)
+        assert threads == others, f"{threads[0]} by threads, {others[0]} by {backend}"
         # A part of each, in turn.
-        self.train("mixed", 3, "--backend=processes")
+        self.train("mixed", 3, backend, before=before)
         _, files = self.train("mixed", 6, f"--resume={os.path.join(self.work, 'mixed', 'step-3')}")
-        assert files == threads[1], "what processes wrote and threads go on from is another run"
+        assert files == threads[1], f"what {backend} wrote and threads go on from is another run"
 
 
 def write_indices(work, values):
     path = os.path.join(work, "i.npy")
-    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({len(values)}, 1), }}".ljust(117) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + struct.pack(f"<{len(values)}q", *values))
+    write_npy(path, [len(values), 1], "<i8", "q", values)
     return path
 
 
@@ -238,8 +247,8 @@ def main():
 
         for name in MODELS:
             model, schedule = name.split("/")
-            add(f"bits_{model}_{schedule}", lambda work, model=model, schedule=schedule: check_bits(model, schedule, work))
-        add("train", lambda work: Training(work).check())
+            add(f"bits_{model}_{schedule}", lambda work, model=model, schedule=schedule: check_bits(model, schedule, work, *WAYS))
+        add("train", lambda work: Training(work).check("--backend=processes"))
         for number in signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV:
             add(f"ends_{number.name}", lambda work, number=number: Failures(work).end(number))
         add("ends_SIGSTOP", lambda work: Failures(work).end(signal.SIGSTOP, "--timeout=0.5", least=0.5))

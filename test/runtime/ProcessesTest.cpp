@@ -155,6 +155,17 @@ TEST(Processes, NoticeDeathAndStops) {
                        {"rank 1 (a=1)", "has been stopped for 0.2"}));
 }
 
+TEST(Processes, NoticeOneThatLeaves) {
+  EXPECT_TRUE(mentions(runProcesses(line(3),
+                                    [](dist_rank *rank) {
+                                      if (rank->index == 1)
+                                        _exit(0);
+                                      return reduceOn(rank, 10);
+                                    }),
+                       {"rank 1 (a=1): its process ",
+                        " ended with status 0 in the middle of the run"}));
+}
+
 TEST(Processes, EndOneThatComputesOn) {
   EXPECT_EQ(runProcesses(line(2),
                          [](dist_rank *rank) {
@@ -200,56 +211,4 @@ TEST(Processes, HeapKeepsPartsApart) {
   parts.clear();
   EXPECT_TRUE(heap.allocateZeroed(1 << 20));
   EXPECT_THROW(heap.allocateZeroed((1 << 20) + 1), Error);
-}
-
-TEST(Processes, MessagesComeWhole) {
-  int sockets[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-  MessageSocket here(sockets[0]), there(sockets[1]);
-  MessageWriter writer;
-  writer.number<uint64_t>(3);
-  writer.text("three");
-  EXPECT_TRUE(here.send({7, writer.take()}));
-  EXPECT_TRUE(here.send({8, ""}));
-  std::optional<Message> first = there.receive();
-  ASSERT_TRUE(first);
-  EXPECT_EQ(first->kind, 7u);
-  MessageReader reader(first->text);
-  EXPECT_EQ(reader.number<uint64_t>(), 3u);
-  EXPECT_EQ(reader.text(), "three");
-  EXPECT_EQ(there.receive()->kind, 8u);
-  here.close();
-  EXPECT_FALSE(there.receive());
-}
-
-/// Whatever bytes come, a reader ends, and takes no more than there are.
-TEST(Processes, MessagesAreNotTrusted) {
-  std::mt19937_64 random(3);
-  for (int turn = 0; turn < 100000; ++turn) {
-    std::string bytes(random() % 64, '\0');
-    for (char &byte : bytes)
-      byte = random() % 4 ? random() : 0;
-    MessageReader reader(bytes);
-    try {
-      for (int i = 0; i < 20; ++i)
-        switch (random() % 3) {
-        case 0:
-          reader.number<uint64_t>();
-          break;
-        case 1:
-          EXPECT_LE(reader.text().size(), bytes.size());
-          break;
-        default:
-          EXPECT_LE(reader.count(8), bytes.size() / 8);
-        }
-    } catch (const Error &) {
-    }
-  }
-  int sockets[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-  MessageSocket there(sockets[1]);
-  std::string bytes(16, '\xff');
-  ASSERT_EQ(write(sockets[0], bytes.data(), bytes.size()), 16);
-  EXPECT_FALSE(there.receive());
-  close(sockets[0]);
 }

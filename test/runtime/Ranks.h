@@ -3,10 +3,13 @@
 #ifndef DIST_TEST_RUNTIME_RANKS_H
 #define DIST_TEST_RUNTIME_RANKS_H
 
-#include "runtime/threads/ThreadsBackend.h"
+#include "Mailbox.h"
+#include "runtime/messages/MessagesRun.h"
+#include "runtime/threads/ThreadsRun.h"
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -43,10 +46,30 @@ inline Topology line(int64_t ranks) {
 /// Runs `body` on all ranks of `topology`; returns the failure's message, "" if
 /// there is none.
 template <class Body>
-std::string runRanks(const Topology &topology, Body body) {
+std::string runThreads(const Topology &topology, Body body) {
   ThreadsRun run(topology);
   bool ok = run.run([&](dist_rank &rank) -> int32_t { return body(&rank); });
   return ok ? "" : run.message();
+}
+
+/// The same, for ranks that send messages.
+template <class Body>
+std::string runMessages(const Topology &topology, Body body) {
+  Mailbox box;
+  std::deque<Mailbox::Link> links;
+  MessagesRun::Links ofRanks;
+  for (int64_t rank = 0; rank < topology.mesh.size(); ++rank)
+    ofRanks.emplace_back(rank, &links.emplace_back(box, rank));
+  MessagesRun run(topology, {}, ofRanks, 1);
+  bool ok = run.run([&](dist_rank &rank) -> int32_t { return body(&rank); });
+  return ok ? "" : "by messages: " + run.message();
+}
+
+/// Both, if the first succeeds.
+template <class Body>
+std::string runRanks(const Topology &topology, Body body) {
+  std::string message = runThreads(topology, body);
+  return message.empty() ? runMessages(topology, body) : message;
 }
 
 /// Fails the run, as the host side of the runtime does; returns a status.

@@ -6,7 +6,7 @@
 
 #include "tools/calibrate/Ranks.h"
 #include "dist/Tensor.h"
-#include "runtime/threads/ThreadsBackend.h"
+#include "runtime/threads/ThreadsRun.h"
 
 #include <algorithm>
 #include <chrono>

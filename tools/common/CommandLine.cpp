@@ -1,12 +1,18 @@
 //===- CommandLine.cpp - What all tools ask of their options --------------===//
 
 #include "tools/common/CommandLine.h"
+#include "dist/ModelArgument.h"
 #include "dist/Version.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
+#include <optional>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -69,11 +75,65 @@ void mlir::dist::printVersion(llvm::raw_ostream &stream) {
          << "\n";
 }
 
-void mlir::dist::parseArguments(int argc, char **argv, StringRef overview) {
+/// Whether a program may come from standard input, which is no terminal then.
+static bool hasStandardInput() {
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::Process::StandardInIsUserInput() &&
+         !llvm::sys::fs::status(STDIN_FILENO, status) &&
+         status.type() != llvm::sys::fs::file_type::character_file;
+}
+
+[[noreturn]] static void fail(StringRef tool, const Twine &what) {
+  llvm::errs() << tool << ": error: " << what << "\n";
+  std::exit(1);
+}
+
+void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
+                                StringRef overview,
+                                const cl::Option *instead) {
+  // What is missing, or too much, is told here: LLVM does not know what for.
+  llvm::SmallSetVector<cl::Option *, 4> required;
+  auto relax = [&](cl::Option *option) {
+    if (option->getNumOccurrencesFlag() != cl::Required)
+      return;
+    required.insert(option);
+    option->setNumOccurrencesFlag(cl::Optional);
+  };
+  auto &positional = cl::SubCommand::getTopLevel().PositionalOpts;
+  llvm::for_each(positional, relax);
+  for (auto [name, option] : cl::getRegisteredOptions())
+    relax(option);
+  cl::opt<std::string> *model = nullptr;
+  if (!positional.empty())
+    model = dynamic_cast<cl::opt<std::string> *>(positional.front());
+  std::optional<cl::list<std::string>> others;
+  if (positional.size() == 1)
+    others.emplace(cl::Positional, cl::desc(""));
+
   // LLVM replaces @NAME by the contents of the file NAME; not so here.
   llvm::vfs::InMemoryFileSystem noFiles;
   cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(argc, argv, overview, /*Errs=*/nullptr, &noFiles);
+
+  if (model && !(instead && instead->getNumOccurrences() > 0)) {
+    std::vector<std::string> given;
+    if (model->getNumOccurrences() > 0 ||
+        (!required.contains(model) && hasStandardInput()))
+      given.push_back(*model);
+    if (others)
+      given.insert(given.end(), others->begin(), others->end());
+    try {
+      ::dist::checkModel(given, model->HelpStr.str());
+    } catch (const ::dist::Error &error) {
+      fail(tool, error.what());
+    }
+  }
+  if (others)
+    others->removeArgument();
+  for (cl::Option *option : required)
+    if (option != model && option->getNumOccurrences() == 0)
+      fail(tool, "no -" + option->ArgStr + ": give -" + option->ArgStr + " " +
+                     option->ValueStr + " (--help lists the options)");
 }
 
 /// Options of libraries that the tool has hidden as unrelated to it: LLVM's
@@ -89,9 +149,10 @@ static void removeUnrelated() {
 }
 
 void mlir::dist::parseOptions(StringRef tool, int argc, char **argv,
-                              StringRef overview) {
+                              StringRef overview,
+                              const cl::Option *instead) {
   removeUncheckedOutputs();
   removeUnrelated();
-  parseArguments(argc, argv, overview);
+  parseArguments(tool, argc, argv, overview, instead);
   checkOptions(tool);
 }

@@ -5,6 +5,7 @@
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
 
 namespace mlir::dist {
 
@@ -25,12 +26,15 @@ void checkOptions(StringRef tool);
 /// "dist 1.2.3, with LLVM 22.1.8", for --version.
 void printVersion(llvm::raw_ostream &stream);
 
-/// Parses the options that are registered. No argument is a file of arguments:
-/// "@tp" is a name.
-void parseArguments(int argc, char **argv, StringRef overview);
+/// Parses the options of `tool` that are registered, and checks that those are
+/// there that it needs: the model first, unless `instead` is given. No
+/// argument is a file of arguments: "@tp" is a name.
+void parseArguments(StringRef tool, int argc, char **argv, StringRef overview,
+                    const llvm::cl::Option *instead = nullptr);
 
 /// All of this, for the options of `tool`.
-void parseOptions(StringRef tool, int argc, char **argv, StringRef overview);
+void parseOptions(StringRef tool, int argc, char **argv, StringRef overview,
+                  const llvm::cl::Option *instead = nullptr);
 
 } // namespace mlir::dist
 

@@ -8,7 +8,7 @@ using namespace mlir::dist;
 namespace cl = llvm::cl;
 
 ReportOptions::ReportOptions(cl::OptionCategory &category)
-    : input(cl::Positional, cl::desc("<program>"), cl::init("-"),
+    : input(cl::Positional, cl::desc("IN.mlir"), cl::init("-"),
             cl::cat(category)),
       compared(cl::Positional, cl::desc("[schedules of --compare]"),
                cl::cat(category)),

@@ -29,8 +29,11 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
               cl::cat(category)),
       processes("n", cl::desc(host::processesHelp), cl::value_desc("N"),
                 cl::cat(category)),
-      timeout("timeout", cl::desc(host::timeoutHelp), cl::init(60),
-              cl::value_desc("SECONDS"), cl::cat(category)),
+      bindAddress("bind-address", cl::desc(host::bindAddressHelp),
+                  cl::value_desc("ADDRESS"), cl::cat(category)),
+      port("port", cl::desc(host::portHelp), cl::init(0), cl::cat(category)),
+      timeout("timeout", cl::desc(host::timeoutHelp), cl::value_desc("SECONDS"),
+              cl::cat(category)),
       inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
              cl::cat(category)),
       random("random", cl::desc(host::randomHelp), cl::value_desc("SEED"),
@@ -111,7 +114,10 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   host::RunOptions options;
   options.backend = backend;
   options.processes = processes;
-  options.timeoutSeconds = timeout;
+  if (timeout.getNumOccurrences())
+    options.timeoutSeconds = timeout;
+  options.bindAddress = bindAddress;
+  options.port = port;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();
@@ -178,7 +184,6 @@ static void checkApply(const RunToolOptions &options) {
 }
 
 void RunToolOptions::check() const {
-  host::checkBackend(backend);
   if (processes.getNumOccurrences() && backend.getNumOccurrences())
     throw host::Error("-n is --backend processes: leave out --backend");
   if (processes.getNumOccurrences() && processes < 1)
@@ -197,4 +202,7 @@ void RunToolOptions::check() const {
   CheckOptions checking = getCheckOptions();
   findTolerance(checking, checking.precision);
   checkApply(*this);
+  if (verifies() && backend == "mpi")
+    throw host::Error("--verify needs the ranks of one host: leave out "
+                      "--backend mpi, or give -n; the bits are the same");
 }

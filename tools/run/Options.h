@@ -39,6 +39,8 @@ struct RunToolOptions {
   TrainOptions training;
   llvm::cl::opt<std::string> input, backend;
   llvm::cl::opt<int64_t> processes;
+  llvm::cl::opt<std::string> bindAddress;
+  llvm::cl::opt<int> port;
   llvm::cl::opt<double> timeout;
   llvm::cl::list<std::string> inputs;
   llvm::cl::opt<std::string> random, output, verify, reference;

@@ -72,6 +72,10 @@ public:
   Value constant(const HostTensor &tensor);
   /// Asked first for constants too large to be written into the program.
   std::function<Value(const HostTensor &)> largeConstant;
+  /// What the file has for an argument; null of others.
+  std::function<const HostTensor *(Value)> dataOf = [](Value) {
+    return nullptr;
+  };
   /// The inputs that random numbers are keyed by, an i64 each: the seed, and
   /// how many steps were before.
   std::function<std::array<Value, 2>()> randomKey;

@@ -14,7 +14,8 @@ ConverterTable::ConverterTable() {
   addContractionConverters(*this);
   addReductionConverters(*this);
   addNormalizationConverters(*this);
-  addIndexingConverters(*this);
+  addGatherConverters(*this);
+  addScatterConverters(*this);
   addMaskConverters(*this);
   addConvolutionConverters(*this);
   addTransposedConvolutionConverters(*this);

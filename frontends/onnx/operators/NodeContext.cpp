@@ -69,6 +69,17 @@ std::optional<SmallVector<int64_t>> NodeContext::ints(size_t i) {
   return list && hasOpen(*list) ? std::nullopt : list;
 }
 
+std::optional<Progression>
+NodeContext::progression(size_t i, int64_t size, int64_t component) {
+  const Tensor &tensor = in(i);
+  if (isOpen(size) || countElements(tensor.shape).value_or(0) == 0)
+    return std::nullopt;
+  if (!tensor.known)
+    return findProgression(emitter, value(i), component, size);
+  return readProgression(tensor.shape, component, size,
+                         [&](int64_t i) { return tensor.known->getInt(i); });
+}
+
 std::optional<double> NodeContext::number(size_t i) {
   const HostTensor *tensor = data(i);
   if (!tensor || tensor->size() != 1 ||
@@ -85,6 +96,16 @@ LogicalResult NodeContext::open(const Twine &what, ArrayRef<int64_t> list) {
   for (int64_t size : list)
     sizes().addNames(size, openNames);
   return unsupported(what);
+}
+
+LogicalResult NodeContext::checkWithin(ArrayRef<int64_t> part,
+                                       ArrayRef<int64_t> whole, int64_t axis) {
+  bool fits = part.size() == whole.size();
+  for (int64_t i = 0, rank = whole.size(); fits && i < rank; ++i)
+    fits = i == axis || sizes().isAtLeast(whole[i], part[i]);
+  if (!fits)
+    return disagree("are no indices and what they lie within", part, whole);
+  return success();
 }
 
 LogicalResult NodeContext::disagree(const Twine &what, ArrayRef<int64_t> a,

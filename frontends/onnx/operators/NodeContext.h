@@ -9,6 +9,7 @@
 #define DIST_FRONTENDS_ONNX_OPERATORS_NODECONTEXT_H
 
 #include "frontends/onnx/emitting/Emitter.h"
+#include "frontends/onnx/emitting/Progressions.h"
 #include "frontends/onnx/reading/Model.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -69,6 +70,10 @@ public:
   std::optional<SmallVector<int64_t>> openInts(size_t i);
   /// The single number of such an input.
   std::optional<double> number(size_t i);
+  /// Such integers as indices into `size`, where they follow each other; if
+  /// `component` is not -1, those with that index along the last dimension.
+  std::optional<Progression> progression(size_t i, int64_t size,
+                                         int64_t component = -1);
 
   /// Attributes; one of another kind than asked for is an error. What is not
   /// asked for at all, of attributes and inputs, is told by wasRead().
@@ -122,6 +127,9 @@ public:
   /// The sizes contradict each other; or perhaps do, where they are open.
   LogicalResult disagree(const Twine &what, ArrayRef<int64_t> a,
                          ArrayRef<int64_t> b);
+  /// Indices of shape `part` are to lie within `whole`, but along `axis`.
+  LogicalResult checkWithin(ArrayRef<int64_t> part, ArrayRef<int64_t> whole,
+                            int64_t axis);
 
   /// Arithmetic on sizes, and what is known of open ones.
   Sizes &sizes() { return emitter.sizes; }

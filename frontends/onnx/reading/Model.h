@@ -80,6 +80,8 @@ struct ValueInfo {
   std::vector<Dim> dims;
   /// A sequence, map or optional.
   bool isTensor = true;
+  /// The exporter's remarks: pkg.onnxscript.optimizer.folded_from, ….
+  llvm::StringMap<std::string> metadata;
 };
 
 struct Model {

@@ -549,6 +549,7 @@ Expected<HostTensor> Reader::readExternal(const ::onnx::TensorProto &proto,
 Expected<ValueInfo> Reader::readValueInfo(const ::onnx::ValueInfoProto &proto) {
   ValueInfo info;
   info.name = proto.name();
+  readMetadata(proto.unknown_fields(), 4, info.metadata);
   if (!proto.has_type() || !proto.type().has_tensor_type()) {
     info.isTensor = !proto.has_type();
     return info;

@@ -43,9 +43,6 @@ void Parameters::findComputedWeights(const Model &model) {
                        (isConstant && !isLiteral(node, readers)));
     if (isAlias(node))
       continue;
-    auto rule = node.metadata.find("pkg.onnxscript.rewriter.rule_name");
-    bool isFused = rule != node.metadata.end() &&
-                   StringRef(rule->second).contains("FuseBatchNorm");
     for (auto [index, input] : enumerate(node.inputs)) {
       auto it = entryOf.find(input);
       if (it == entryOf.end())
@@ -59,7 +56,7 @@ void Parameters::findComputedWeights(const Model &model) {
                      !isTransposedRole(node, index, entry.data.getRank()));
       bool isLost = signature.empty() && isKept && numberOf(input) >= 0 &&
                     !roleOf(node, index, entry.data.getRank()).empty();
-      if ((isLost || (isFused && index > 0)) && entry.doubt.empty())
+      if ((isLost || (hasBatchNorm(node) && index > 0)) && entry.doubt.empty())
         entry.doubt = kComputed;
     }
   }
@@ -97,17 +94,18 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
                                                 const Scopes &scopes) const {
   Signature signature(model);
   std::set<std::string> folded;
-  auto isSure = [&](const Entry &entry) {
-    return entry.parameter && parameters[*entry.parameter].doubt.empty();
+  auto isSure = [&](StringRef name, const Entry &entry) {
+    return entry.parameter ? parameters[*entry.parameter].doubt.empty()
+                           : signature.hasTarget(name) ||
+                                 signature.isBuffer(name) ||
+                                 signature.hasPlaceholder(name);
   };
   // Without numbers of the exporter's own, other than parameters that it has
   // renamed or transposed, nothing was folded.
-  if (!signature.empty() && none_of(entryOf, [&](const auto &it) {
-        return isFloat(entries[it.second].data.getType()) &&
-               !signature.hasTarget(it.first()) &&
-               !signature.isBuffer(it.first()) &&
-               !signature.hasPlaceholder(it.first()) &&
-               !isSure(entries[it.second]);
+  if (!signature.empty() && !signature.hasFoldings() &&
+      none_of(entryOf, [&](const auto &it) {
+        const Entry &entry = entries[it.second];
+        return isFloat(entry.data.getType()) && !isSure(it.first(), entry);
       }))
     return {};
   if (!signature.empty()) {
@@ -122,12 +120,18 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
     for (const ValueInfo &input : model.inputs)
       known.insert(input.name);
     // Where a module reads another's parameter as its own, they are tied.
+    StringSet<> referenced;
     for (const Node &node : model.nodes)
-      for (StringRef reference : signature.getReferences(node))
+      for (StringRef reference : signature.getReferences(node)) {
+        referenced.insert(reference);
         if (modulePath(reference) != scopes[node])
           known.insert(joinPath(scopes[node], leafName(reference)));
+      }
+    // What nothing was computed from is tied, or not read at all.
     for (const std::string &name : signature.getParameters())
-      if (!known.contains(name))
+      if (!known.contains(name) &&
+          (!signature.hasFoldings() || signature.isFolded(name) ||
+           referenced.contains(name)))
         folded.insert(name);
     return {folded.begin(), folded.end()};
   }

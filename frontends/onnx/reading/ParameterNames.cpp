@@ -98,6 +98,9 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
   // The reader of a parameter that was merged with another names it.
   if (!signature.empty()) {
     for (const Node &node : model.nodes) {
+      // Such a node refers to the norm's.
+      if (hasBatchNorm(node))
+        continue;
       SmallVector<StringRef> references = signature.getReferences(node);
       for (const std::string &input : node.inputs) {
         auto it = entryOf.find(input);
@@ -105,7 +108,6 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
             is_contained(references, entries[it->second].name))
           continue;
         for (StringRef reference : references) {
-          // A node that a batch norm was folded into refers to the norm's.
           if (leafName(reference) != leafName(entries[it->second].name) ||
               entryOf.contains(reference) ||
               (!entries[it->second].data.isSplat() &&
@@ -161,7 +163,8 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
         // parameter of that name, but it has some.
         std::string guess = joinPath(scope, role);
         if (name.empty() && role != "*" && !scope.empty() &&
-            signature.hasModule(scope) && !entryOf.contains(guess))
+            signature.hasModule(scope) && !entryOf.contains(guess) &&
+            !signature.isBuffer(input))
           name = guess;
       } else if (role != "*") {
         name = joinPath(scope, role);

@@ -55,6 +55,12 @@ bool mlir::dist::frontend::isEqual(const OwnLayout &a, const OwnLayout &b) {
   return true;
 }
 
+bool mlir::dist::frontend::hasBatchNorm(const Node &node) {
+  auto rule = node.metadata.find("pkg.onnxscript.rewriter.rule_name");
+  return rule != node.metadata.end() &&
+         StringRef(rule->second).contains("FuseBatchNorm");
+}
+
 bool mlir::dist::frontend::isStatistic(const Node &node, size_t index) {
   return node.op == "BatchNormalization" && (index == 3 || index == 4);
 }

@@ -26,6 +26,9 @@ bool isTransposedRole(const Node &node, size_t index, int64_t rank);
 /// Whether the node reads recorded statistics there, which no gradient changes.
 bool isStatistic(const Node &node, size_t index);
 
+/// Whether a batch norm was folded into the node's weights.
+bool hasBatchNorm(const Node &node);
+
 /// Reads a tensor in the model's layout.
 struct OwnLayout {
   OwnLayout(const HostTensor &data, bool transposed)

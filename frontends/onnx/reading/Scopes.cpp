@@ -2,6 +2,8 @@
 
 #include "Scopes.h"
 
+#include "frontends/onnx/reading/ParameterRoles.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -459,11 +461,9 @@ Scopes::Scopes(const Model &model) {
       if (scriptNames.isGuess(node))
         guesses.insert(node.ordinal);
     }
-    // A convolution that took in the norm behind it says the norm's path.
-    auto rule = node.metadata.find("pkg.onnxscript.rewriter.rule_name");
-    if (rule != node.metadata.end() && node.op == "Conv" &&
-        StringRef(rule->second).contains("FuseBatchNorm") &&
-        node.inputs.size() > 1 && leafName(node.inputs[1]) == "weight")
+    // What took in the norm behind it says the norm's path.
+    if (hasBatchNorm(node) && node.inputs.size() > 1 &&
+        leafName(node.inputs[1]) == "weight")
       scope = modulePath(node.inputs[1]).str();
     found.push_back(std::nullopt);
     if (scope)

@@ -31,6 +31,21 @@ Signature::Signature(const Model &model) {
       if (targets.insert(target).second)
         modules.insert(modulePath(target).str());
   }
+  // "['fc.weight', 'val_3']": all that it was computed from.
+  for (const ValueInfo &value : model.values) {
+    auto from = value.metadata.find("pkg.onnxscript.optimizer.folded_from");
+    if (from == value.metadata.end())
+      continue;
+    foldings = true;
+    bool isConstant = true;
+    for (StringRef name : split(from->second, '\''))
+      if (targets.contains(name) && !buffers.contains(name)) {
+        folded.insert(name);
+        isConstant = false;
+      }
+    if (isConstant)
+      buffers.insert(value.name);
+  }
 }
 
 SmallVector<StringRef> Signature::getReferences(const Node &node) const {

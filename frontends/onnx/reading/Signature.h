@@ -1,7 +1,7 @@
 //===- Signature.h - The dynamo exporter's parameters -----------*- C++ -*-===//
 //
 // torch.export's list of a model's parameters and buffers, and which of them a
-// node of the file was created from.
+// node or a constant of the file was created from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,16 @@ public:
   }
   /// Parameters alone, no buffers, in order.
   const std::vector<std::string> &getParameters() const { return parameters; }
+  /// Also of constants that are computed from no parameters.
   bool isBuffer(llvm::StringRef target) const {
     return buffers.contains(target);
+  }
+  /// Whether the file says what its constants were computed from: newer
+  /// exporters do.
+  bool hasFoldings() const { return foldings; }
+  /// Whether a constant says that it was computed from that target.
+  bool isFolded(llvm::StringRef target) const {
+    return folded.contains(target);
   }
   /// The targets that a node's fx_node names, in order.
   llvm::SmallVector<llvm::StringRef> getReferences(const Node &node) const;
@@ -47,10 +55,10 @@ private:
   /// Of the state_dict.
   llvm::StringSet<> targets;
   std::vector<std::string> parameters;
-  llvm::StringSet<> buffers;
+  llvm::StringSet<> buffers, folded;
   /// Those that own a target.
   std::set<std::string> modules;
-  bool present = false;
+  bool present = false, foldings = false;
 };
 
 } // namespace mlir::dist::frontend

@@ -2,7 +2,7 @@
 //
 // A reduction of a module with several results means those that are partial.
 // Which are follows from the placements of all directives, so they are tried on
-// a copy of the program without these syncs.
+// the program without these syncs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@ namespace {
 /// The values of a placed program in which a sum over some axes is pending.
 class PendingSums {
 public:
-  PendingSums(PlacementAnalysis &analysis, ArrayRef<AxisRefAttr> axes)
+  PendingSums(PlacementAnalysis &analysis, ArrayAttr axes)
       : graph(analysis.getGraph()), layout(*analysis.getLayout()),
-        placements(analysis.getPlacements()), axes(axes) {}
+        placements(analysis.getPlacements()), axes(getAxisRefs(axes)) {}
 
   void visit(Operation *op);
   bool contains(Value value) const { return pending.contains(value); }
@@ -33,10 +33,47 @@ private:
   const PlacementGraph &graph;
   const MeshLayout &layout;
   const Placements &placements;
-  ArrayRef<AxisRefAttr> axes;
+  SmallVector<AxisRefAttr> axes;
   llvm::DenseSet<Value> pending;
 };
+
+/// Takes ops out of the program, users reading what the ops read; puts them
+/// back in the end.
+class Absence {
+public:
+  ~Absence();
+  void take(Operation *op);
+
+private:
+  struct Absent {
+    Operation *op, *next;
+    Block *block;
+    /// Of the op's only result, as they follow each other.
+    SmallVector<OpOperand *> uses;
+  };
+  SmallVector<Absent> all;
+};
 } // namespace
+
+void Absence::take(Operation *op) {
+  Absent one{op, op->getNextNode(), op->getBlock(), {}};
+  if (op->getNumResults() == 1) {
+    for (OpOperand &use : op->getUses())
+      one.uses.push_back(&use);
+    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+  }
+  op->remove();
+  all.push_back(std::move(one));
+}
+
+Absence::~Absence() {
+  for (Absent &one : llvm::reverse(all)) {
+    one.block->getOperations().insert(
+        one.next ? Block::iterator(one.next) : one.block->end(), one.op);
+    for (OpOperand *use : llvm::reverse(one.uses))
+      use->set(one.op->getResult(0));
+  }
+}
 
 /// Whether the operand is cut over the axes along the part of a dimension that
 /// is `factor`.
@@ -90,51 +127,39 @@ LogicalResult ScheduleApplication::chooseSyncs(
   if (alternatives.empty())
     return success();
   auto module = mesh->getParentOfType<ModuleOp>();
-  IRMapping mapping;
-  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone(mapping)));
-  // Of each sync the value that it reads in the copy.
-  llvm::DenseMap<Value, SmallVector<SyncOp, 1>> readers;
-  for (const Alternatives &one : alternatives)
-    for (SyncOp sync : one.syncs)
-      readers[mapping.lookup(sync.getOperand())].push_back(sync);
-  for (const Alternatives &one : alternatives)
-    for (SyncOp sync : one.syncs) {
-      Value made = mapping.lookup(sync.getResult());
-      auto operand = made.getDefiningOp<SyncOp>().getOperand();
-      if (auto moved = readers.find(made); moved != readers.end()) {
-        SmallVector<SyncOp, 1> syncs = std::move(moved->second);
-        readers.erase(moved);
-        llvm::append_range(readers[operand], syncs);
+  llvm::SmallPtrSet<Operation *, 16> pending;
+  {
+    Absence absence;
+    for (const Alternatives &one : alternatives)
+      for (SyncOp sync : one.syncs)
+        absence.take(sync);
+    for (ScheduleOp schedule :
+         llvm::make_early_inc_range(module.getOps<ScheduleOp>()))
+      absence.take(schedule);
+    PlacementAnalysis analysis(module);
+    if (failed(analysis.getStatus()))
+      return failure();
+    analysis.propagate();
+    llvm::DenseMap<ArrayAttr, std::unique_ptr<PendingSums>> sums;
+    for (const Alternatives &one : alternatives) {
+      ArrayAttr axes = cast<SyncOp>(one.directive).getAxes();
+      std::unique_ptr<PendingSums> &known = sums[axes];
+      if (!known) {
+        known = std::make_unique<PendingSums>(analysis, axes);
+        module->walk<WalkOrder::PreOrder>(
+            [&](Operation *op) { known->visit(op); });
       }
-      made.replaceAllUsesWith(operand);
-      made.getDefiningOp()->erase();
+      for (SyncOp sync : one.syncs)
+        if (known->contains(sync.getOperand()))
+          pending.insert(sync);
     }
-  llvm::DenseMap<SyncOp, Value> values;
-  for (auto &[value, syncs] : readers)
-    for (SyncOp sync : syncs)
-      values[sync] = value;
-  for (ScheduleOp schedule :
-       llvm::make_early_inc_range(copy->getOps<ScheduleOp>()))
-    schedule.erase();
-  PlacementAnalysis analysis(*copy);
-  if (failed(analysis.getStatus()))
-    return failure();
-  analysis.propagate();
+  }
 
-  llvm::DenseMap<ArrayAttr, std::unique_ptr<PendingSums>> sums;
   llvm::SmallPtrSet<Operation *, 4> checked;
   for (const Alternatives &one : alternatives) {
     auto directive = cast<SyncOp>(one.directive);
     SmallVector<AxisRefAttr> axes = getAxisRefs(directive.getAxes());
-    std::unique_ptr<PendingSums> &pending = sums[directive.getAxes()];
-    if (!pending) {
-      pending = std::make_unique<PendingSums>(analysis, axes);
-      copy->walk<WalkOrder::PreOrder>(
-          [&](Operation *op) { pending->visit(op); });
-    }
-    auto isPending = [&](SyncOp sync) {
-      return pending->contains(values.lookup(sync));
-    };
+    auto isPending = [&](SyncOp sync) { return pending.contains(sync); };
     if (llvm::none_of(one.syncs, isPending) && layout.size(axes) > 1) {
       InFlightDiagnostic error =
           emitError(directive.getLoc())

@@ -120,6 +120,10 @@ public:
 
   /// The results of the rank; after run.
   RankResult takeResult() { return std::move(result); }
+  /// Its times alone.
+  const std::vector<RankResult::Interval> &times() const {
+    return result.repetitions;
+  }
 
 private:
   std::shared_ptr<void> allocate(dist_rank &rank, int64_t bytes);

@@ -13,16 +13,22 @@
 #include "dist/Executor.h"
 #include "dist/StreamMode.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dist {
 
 struct RunOptions {
-  /// The backend that runs the ranks: "threads" or "processes".
+  /// The backend that runs the ranks: "threads", "processes" or "mpi".
   std::string backend = "threads";
-  /// How long a rank's process may be stopped before the run fails.
-  double timeoutSeconds = 60;
+  /// How long a rank's process may be stopped before the run fails; 60 if not
+  /// given. Threads have none.
+  std::optional<double> timeoutSeconds;
+  /// Of "mpi": the IPv4 address at which rank 0 listens; "": that of processes
+  /// on one host. The port; 0: any that is free.
+  std::string bindAddress;
+  int port = 0;
   /// If not 0, the backend is "processes", and the mesh must have as many
   /// devices.
   int64_t processes = 0;
@@ -70,9 +76,19 @@ struct RunResult {
   bool isRoot = true;
 };
 
-/// Throws Error, which lists the backends of this build, if there is no such
-/// backend.
-void checkBackend(const std::string &name);
+/// To be called once, before anything that takes long. Throws Error if this
+/// build has no such backend, or the options for processes are wrong or for
+/// another one. In processes that were started together this joins them; only
+/// the root writes to its output from here on.
+void begin(const RunOptions &options);
+
+/// Whether this process is the one that writes files and to its output; after
+/// begin.
+bool isRoot();
+
+/// To be called before an error is written that ends the program. Returns if it
+/// is this process that writes it. Others tell the root, and end here.
+void endWith(const std::string &error);
 
 /// The target of the programs that `backend` runs. Throws Error likewise.
 std::string targetOf(const std::string &backend);

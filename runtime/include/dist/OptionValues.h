@@ -48,11 +48,17 @@ inline constexpr char rangeHelp[] =
 inline constexpr char randomHelp[] =
     "Random values for inputs that --input does not give";
 inline constexpr char backendHelp[] =
-    "What runs the ranks: threads of this process, or processes of this host";
+    "What runs the ranks: threads of this process, processes of this host, or "
+    "mpi, where mpirun or srun starts this program";
+inline constexpr char bindAddressHelp[] =
+    "With --backend mpi on several hosts: the IPv4 address of rank 0's host at "
+    "which others reach it";
+inline constexpr char portHelp[] =
+    "With --backend mpi: the port at which rank 0 listens; 0: any that is free";
 inline constexpr char processesHelp[] =
     "As --backend processes: as many processes as the mesh has devices";
 inline constexpr char timeoutHelp[] =
-    "Seconds that a rank's process may be stopped before the run fails";
+    "Seconds that a rank's process may be stopped before the run fails (60)";
 inline constexpr char repeatHelp[] = "How often to run, on the same inputs";
 inline constexpr char jsonHelp[] = "Last line is one JSON object";
 

@@ -11,7 +11,7 @@
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/threads/ThreadsBackend.h"
+#include "runtime/threads/ThreadsRun.h"
 #include "test/generator/Diagnostics.h"
 #include "test/generator/Interpreter.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

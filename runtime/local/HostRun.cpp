@@ -1,10 +1,10 @@
-//===- LocalRun.cpp - Ranks that read each other's memory -----------------===//
+//===- HostRun.cpp - Ranks that compute on the CPU ------------------------===//
 
-#include "runtime/threads/LocalRun.h"
+#include "runtime/local/HostRun.h"
 #include "dist/Signals.h"
-#include "runtime/threads/ThreadRank.h"
+#include "dist/Tensor.h"
+#include "runtime/local/HostRank.h"
 
-#include <cstring>
 #include <exception>
 #include <new>
 #include <pthread.h>
@@ -55,45 +55,35 @@ void dist::takeShortTurns() {
 }
 
 //===----------------------------------------------------------------------===//
-// What ranks meet by
+// The run
 //===----------------------------------------------------------------------===//
 
-Channel::Channel(int64_t members, Sharing sharing,
+HostRun::HostRun(Topology topology, HostOptions options, Sharing sharing,
                  std::pmr::memory_resource *memory)
-    : turn(sharing), slots(members, memory) {}
-
-LocalRun::LocalRun(Topology topology, LocalOptions options, Sharing sharing,
-                   std::pmr::memory_resource *memory)
     : sharing(sharing), memory(memory), places(std::move(topology)),
       options(options), cpus(allowedCpus()) {
   std::pmr::polymorphic_allocator<> make(memory);
-  int64_t ranks = places.mesh.size(), words = ranks * numStreams;
+  int64_t words = places.mesh.size() * numStreams;
   waiting = make.new_object<Waiting>(words, sharing, memory);
   completed = make.allocate_object<Word>(words);
   for (int64_t i = 0; i < words; ++i)
     new (&completed[i]) Word(sharing);
 }
 
-Channel &LocalRun::channel(int32_t comm, int64_t group, int32_t stream) {
-  std::lock_guard<std::mutex> lock(mutex);
-  Channel *&channel = channels[{comm, group, stream}];
-  if (!channel)
-    channel = std::pmr::polymorphic_allocator<>(memory).new_object<Channel>(
-        comm < 0 ? places.mesh.size() : places.comms[comm].size, sharing,
-        memory);
-  return *channel;
-}
+HostRun::~HostRun() = default;
 
-void LocalRun::endMeetings() {
+void HostRun::endWaiting() {
   std::pmr::polymorphic_allocator<> make(memory);
-  for (auto &[key, channel] : channels)
-    make.delete_object(channel);
   make.deallocate_object(completed, places.mesh.size() * numStreams);
   make.delete_object(waiting);
 }
 
-void LocalRun::runRank(ThreadRank &rank,
-                       const std::function<int32_t(dist_rank &)> &body) {
+std::shared_ptr<void> HostRun::allocate(int64_t bytes) {
+  return dist::allocate(bytes);
+}
+
+void HostRun::runRank(HostRank &rank,
+                      const std::function<int32_t(dist_rank &)> &body) {
   // The scheduler may keep two busy threads on one core for seconds.
   if (places.mesh.size() <= int64_t(cpus.size()))
     pinTo(cpus[rank.index]);
@@ -110,29 +100,25 @@ void LocalRun::runRank(ThreadRank &rank,
   waiting->leave(places.describe(rank.index) + " has ended");
 }
 
-//===----------------------------------------------------------------------===//
-// The backend of one rank
-//===----------------------------------------------------------------------===//
-
-bool ThreadRank::upload(void *to, const void *from, int64_t bytes) {
-  memcpy(to, from, bytes);
-  return true;
-}
-
-bool ThreadRank::download(void *to, const void *from, int64_t bytes) {
-  memcpy(to, from, bytes);
-  return true;
-}
-
-std::vector<TraceEvent> ThreadRank::takeTrace() {
-  std::vector<TraceEvent> all;
-  for (Work &own : work)
-    all.insert(all.end(), own.trace.begin(), own.trace.end());
-  return all;
-}
-
-bool ThreadRank::meet() {
-  return meet(run.channel(-1, 0, 0), [this] {
-    return topology.describe(index) + " is ready to start or stop";
-  });
+bool HostRun::runThreads(std::vector<std::unique_ptr<HostRank>> &ranks,
+                         size_t cores,
+                         const std::function<int32_t(dist_rank &)> &body) {
+  waiting->setCores(cores);
+  for (size_t i = 0; i < ranks.size(); ++i)
+    waiting->enter();
+  std::vector<StackThread> running;
+  try {
+    for (auto &rank : ranks)
+      running.emplace_back([&, this] { runRank(*rank, body); });
+  } catch (const std::system_error &e) {
+    waiting->fail("cannot start " + std::to_string(ranks.size()) +
+                  " threads: " + e.what());
+  }
+  for (StackThread &thread : running)
+    thread.join();
+  for (auto &rank : ranks) {
+    std::vector<TraceEvent> own = rank->takeTrace();
+    trace.insert(trace.end(), own.begin(), own.end());
+  }
+  return !waiting->failed();
 }

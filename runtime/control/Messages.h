@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_RUNTIME_PROCESSES_MESSAGES_H
-#define DIST_RUNTIME_PROCESSES_MESSAGES_H
+#ifndef DIST_RUNTIME_CONTROL_MESSAGES_H
+#define DIST_RUNTIME_CONTROL_MESSAGES_H
 
 #include <cstdint>
 #include <optional>
@@ -71,10 +71,14 @@ public:
   bool isOpen() const { return descriptor >= 0; }
   void close();
 
+  /// The most bytes that one message may have, from now on.
+  static constexpr uint64_t kMostMessage = uint64_t{1} << 32;
+  void bound(uint64_t bytes) { most = bytes; }
+
   /// False if nobody reads any more.
   bool send(const Message &message);
   /// Reads what is there, without waiting. False at the end of the stream, and
-  /// if a message is longer than kMostMessage.
+  /// if a message is longer than its bound.
   bool fill();
   /// The next message that is there whole.
   std::optional<Message> next();
@@ -82,11 +86,11 @@ public:
   std::optional<Message> receive();
 
 private:
-  static constexpr uint64_t kMostMessage = uint64_t{1} << 32;
   int descriptor = -1;
+  uint64_t most = kMostMessage;
   std::string read;
 };
 
 } // namespace dist
 
-#endif // DIST_RUNTIME_PROCESSES_MESSAGES_H
+#endif // DIST_RUNTIME_CONTROL_MESSAGES_H

@@ -1,6 +1,6 @@
 //===- Waiting.cpp - Sleeping, deadlock and failure -----------------------===//
 
-#include "runtime/threads/Waiting.h"
+#include "runtime/local/Waiting.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_RUNTIME_THREADS_WAITING_H
-#define DIST_RUNTIME_THREADS_WAITING_H
+#ifndef DIST_RUNTIME_LOCAL_WAITING_H
+#define DIST_RUNTIME_LOCAL_WAITING_H
 
 #include <atomic>
 #include <cstdint>
@@ -129,4 +129,4 @@ private:
 
 } // namespace dist
 
-#endif // DIST_RUNTIME_THREADS_WAITING_H
+#endif // DIST_RUNTIME_LOCAL_WAITING_H

@@ -1,6 +1,6 @@
 //===- Messages.cpp - What processes of a run say to each other -----------===//
 
-#include "runtime/processes/Messages.h"
+#include "runtime/control/Messages.h"
 #include "dist/Tensor.h"
 
 #include <cerrno>
@@ -38,6 +38,7 @@ uint64_t MessageReader::count(uint64_t least) {
 MessageSocket &MessageSocket::operator=(MessageSocket &&other) {
   close();
   descriptor = std::exchange(other.descriptor, -1);
+  most = other.most;
   read = std::move(other.read);
   return *this;
 }
@@ -76,7 +77,7 @@ bool MessageSocket::fill() {
   Header header;
   if (read.size() >= sizeof header) {
     std::memcpy(&header, read.data(), sizeof header);
-    if (header.length > kMostMessage)
+    if (header.length > most)
       return false;
   }
   return count > 0;

@@ -1,4 +1,4 @@
-//===- ThreadStreams.cpp - Streams and events of a thread -----------------===//
+//===- HostStreams.cpp - Streams and events of a rank ---------------------===//
 //
 // Stream 0 is the rank's own thread; each other is a thread that does its tasks
 // in order.
@@ -6,19 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "dist/Signals.h"
-#include "runtime/threads/ThreadRank.h"
+#include "runtime/local/HostRank.h"
 
 #include <cstring>
 #include <exception>
 
 using namespace dist;
 
-Stream &ThreadRank::open(int32_t index) {
+Stream &HostRank::open(int32_t index) {
   std::unique_ptr<Stream> &stream = streams[index];
   if (!stream) {
     stream = std::make_unique<Stream>();
     stream->completed = &run.completedOf(this->index, index);
-    if (run.options.streams.hasThreads())
+    if (options.streams.hasThreads())
       stream->thread = StackThread([this, &stream, index] {
         Waiting::takeSlot(this->index * numStreams + index);
         serve(*stream);
@@ -27,12 +27,12 @@ Stream &ThreadRank::open(int32_t index) {
   return *stream;
 }
 
-void ThreadRank::submit(int32_t index, std::function<bool()> task) {
+void HostRank::submit(int32_t index, std::function<bool()> task) {
   Stream &stream = open(index);
-  if (!run.options.streams.hasThreads()) {
+  if (!options.streams.hasThreads()) {
     stream.tasks.push_back(std::move(task));
     stream.submitted.advance();
-    if (run.options.streams.doesAtOnce(numSubmitted++))
+    if (options.streams.doesAtOnce(numSubmitted++))
       doTasks(stream, stream.submitted.load());
     return;
   }
@@ -49,7 +49,7 @@ void ThreadRank::submit(int32_t index, std::function<bool()> task) {
 
 /// After a failure the tasks are counted off undone, so that nobody waits for
 /// them.
-void ThreadRank::doTask(Stream &stream, const std::function<bool()> &task) {
+void HostRank::doTask(Stream &stream, const std::function<bool()> &task) {
   if (!failed()) {
     try {
       task();
@@ -64,7 +64,7 @@ static bool isReached(uint32_t at, uint32_t count) {
   return static_cast<int32_t>(at - count) <= 0;
 }
 
-void ThreadRank::doTasks(Stream &stream, uint32_t at) {
+void HostRank::doTasks(Stream &stream, uint32_t at) {
   while (!isReached(at, stream.completed->load())) {
     std::function<bool()> task = std::move(stream.tasks.front());
     stream.tasks.pop_front();
@@ -72,7 +72,7 @@ void ThreadRank::doTasks(Stream &stream, uint32_t at) {
   }
 }
 
-void ThreadRank::serve(Stream &stream) {
+void HostRank::serve(Stream &stream) {
   describeThread(topology.describe(index));
   takeShortTurns();
   // On its rank's core, which the thread inherits, unless every rank can have
@@ -105,9 +105,9 @@ void ThreadRank::serve(Stream &stream) {
 }
 
 /// Waits until `stream` has completed as much as an event recorded.
-bool ThreadRank::waitFor(int32_t index, uint32_t at) {
+bool HostRank::waitFor(int32_t index, uint32_t at) {
   Stream &stream = *streams[index];
-  if (!run.options.streams.hasThreads())
+  if (!options.streams.hasThreads())
     doTasks(stream, at);
   while (true) {
     uint32_t seen = stream.completed->load();
@@ -122,7 +122,7 @@ bool ThreadRank::waitFor(int32_t index, uint32_t at) {
 }
 
 /// Collectives that have been waited for are not in flight any more.
-bool ThreadRank::land(Stream &stream, uint32_t at) {
+bool HostRank::land(Stream &stream, uint32_t at) {
   while (!stream.flights.empty() && isReached(stream.flights.front().at, at)) {
     std::string wrong = stream.flights.front().check();
     stream.flights.pop_front();
@@ -132,7 +132,7 @@ bool ThreadRank::land(Stream &stream, uint32_t at) {
   return !failed();
 }
 
-bool ThreadRank::eventRecord(int32_t event, int32_t stream) {
+bool HostRank::eventRecord(int32_t event, int32_t stream) {
   // Stream 0 has always done all that was issued.
   uint32_t at =
       stream && streams[stream] ? streams[stream]->submitted.load() : 0;
@@ -140,7 +140,7 @@ bool ThreadRank::eventRecord(int32_t event, int32_t stream) {
   return true;
 }
 
-bool ThreadRank::streamWait(int32_t stream, int32_t event) {
+bool HostRank::streamWait(int32_t stream, int32_t event) {
   endKernel();
   Event source = events[event];
   if (source.stream == 0 || source.stream == stream)
@@ -158,14 +158,14 @@ bool ThreadRank::streamWait(int32_t stream, int32_t event) {
   return true;
 }
 
-bool ThreadRank::streamSync(int32_t stream) {
+bool HostRank::streamSync(int32_t stream) {
   endKernel();
   if (stream == 0 || !streams[stream])
     return true;
   return waitFor(stream, streams[stream]->submitted.load());
 }
 
-void ThreadRank::closeStreams() {
+void HostRank::closeStreams() {
   for (int32_t i = 1; i < numStreams; ++i) {
     if (!streams[i])
       continue;

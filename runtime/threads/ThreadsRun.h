@@ -1,14 +1,14 @@
-//===- ThreadsBackend.h - Ranks as threads of one process -------*- C++ -*-===//
+//===- ThreadsRun.h - Ranks as threads of one process -----------*- C++ -*-===//
 //
 // The embedded default: a rank is a thread, a communication stream another,
 // collectives read the peers' memory directly.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_RUNTIME_THREADS_THREADSBACKEND_H
-#define DIST_RUNTIME_THREADS_THREADSBACKEND_H
+#ifndef DIST_RUNTIME_THREADS_THREADSRUN_H
+#define DIST_RUNTIME_THREADS_THREADSRUN_H
 
-#include "runtime/threads/LocalRun.h"
+#include "runtime/local/LocalRun.h"
 
 namespace dist {
 
@@ -22,14 +22,8 @@ public:
   ~ThreadsRun() override { endMeetings(); }
 
   bool run(const std::function<int32_t(dist_rank &)> &body) override;
-
-private:
-  std::pmr::memory_resource *peerMemory() override {
-    return std::pmr::get_default_resource();
-  }
-  std::shared_ptr<void> allocate(int64_t bytes) override;
 };
 
 } // namespace dist
 
-#endif // DIST_RUNTIME_THREADS_THREADSBACKEND_H
+#endif // DIST_RUNTIME_THREADS_THREADSRUN_H

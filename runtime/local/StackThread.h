@@ -1,7 +1,7 @@
 //===- StackThread.h - A thread with a stack of known size ------*- C++ -*-===//
 
-#ifndef DIST_RUNTIME_THREADS_STACKTHREAD_H
-#define DIST_RUNTIME_THREADS_STACKTHREAD_H
+#ifndef DIST_RUNTIME_LOCAL_STACKTHREAD_H
+#define DIST_RUNTIME_LOCAL_STACKTHREAD_H
 
 #include "dist/runtime.h"
 
@@ -50,4 +50,4 @@ private:
 
 } // namespace dist
 
-#endif // DIST_RUNTIME_THREADS_STACKTHREAD_H
+#endif // DIST_RUNTIME_LOCAL_STACKTHREAD_H

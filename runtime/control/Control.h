@@ -1,0 +1,155 @@
+//===- Control.h - What processes of a run say besides data -----*- C++ -*-===//
+//
+// One process is the root, that of rank 0. It listens; all others connect to
+// it. They say who they are, how far they are, what they find wrong and, each
+// second, that they live. The root asks them for parts of results, and ends
+// them. A process that dies is noticed at once, one that is stopped after the
+// timeout.
+//
+// Messages are not trusted: each has a length, which is bounded, and a process
+// that does not know the run's token is not let in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_RUNTIME_CONTROL_CONTROL_H
+#define DIST_RUNTIME_CONTROL_CONTROL_H
+
+#include "runtime/control/Messages.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace dist {
+
+/// How far a process is.
+enum class Stage : uint32_t {
+  Absent,
+  /// It has said who it is.
+  Here,
+  /// It has its program, whose fingerprint it has sent.
+  Ready,
+  /// Its rank has ended without failure.
+  Done
+};
+
+struct ControlOptions {
+  int64_t ranks = 1;
+  /// Where the root listens; port 0: any that is free.
+  std::string address = "127.0.0.1";
+  int port = 0;
+  /// How long a process may be silent, and take until it is there.
+  std::chrono::milliseconds timeout{60000};
+  /// "rank 1 (tp=1)".
+  std::function<std::string(int64_t)> describe;
+};
+
+/// Both ends of the control channel.
+class Control {
+public:
+  virtual ~Control() = default;
+
+  /// The run has failed; only the first message counts. All processes learn it.
+  virtual void fail(const std::string &message) = 0;
+  /// Why it has failed, or "".
+  std::string failure() const;
+  /// Calls `listener` when the run fails, or has failed; on any thread. None
+  /// from then on if it is empty.
+  void onFailure(std::function<void(const std::string &)> listener);
+
+protected:
+  /// False if there was one before.
+  bool setFailure(const std::string &message);
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::string message;
+  std::function<void(const std::string &)> listener;
+};
+
+/// In the process of rank 0.
+class ControlRoot final : public Control {
+public:
+  /// Listens. Throws Error if it can't.
+  explicit ControlRoot(ControlOptions options);
+  ~ControlRoot() override;
+
+  /// What others connect by: address, port and token.
+  const std::string &where() const { return place; }
+
+  void setDescribe(std::function<std::string(int64_t)> describe);
+  void fail(const std::string &message) override;
+  /// Waits until all others are at `stage`. Throws Error with why the run has
+  /// failed; that is so if one is not there after the timeout.
+  void await(Stage stage);
+  /// What a process has said of this stage.
+  std::string textOf(int64_t rank, Stage stage) const;
+  /// Asks a process, and waits. Throws Error if the run fails meanwhile.
+  Message ask(int64_t rank, const Message &question);
+  /// Lets all others end well.
+  void end();
+
+private:
+  struct Member;
+  void run();
+  void admit();
+  void hear(Member &member);
+  bool greet(Member &member, const Message &message);
+  void lose(Member &member, const std::string &how);
+  std::string nameOf(const Member &member) const;
+
+  ControlOptions options;
+  std::string place, token;
+  int listening = -1, wake[2] = {-1, -1};
+  bool isClosing = false, isEnding = false;
+  /// By rank; rank 0 has none. And those that have not said who they are.
+  std::vector<std::unique_ptr<Member>> members, strangers;
+  std::thread thread;
+};
+
+/// In each other process.
+class ControlMember final : public Control {
+public:
+  /// Connects to the root at `where`. Throws Error.
+  ControlMember(int64_t rank, const std::string &where,
+                std::chrono::milliseconds timeout);
+  ~ControlMember() override;
+
+  void fail(const std::string &message) override;
+  /// Answers the root's questions; called on a thread of this object.
+  void onQuestion(std::function<Message(const Message &)> answer);
+  /// What this process is doing, in a line; asked each second.
+  void onBeat(std::function<std::string()> describe);
+  void reach(Stage stage, const std::string &text);
+  /// Returns when the root says that all is well, or is gone; whether it is
+  /// well.
+  bool awaitEnd();
+  /// Whether the root is gone, and no process has said why.
+  bool isAlone() const { return isLeft; }
+
+private:
+  void run();
+  void hear();
+  void loseRoot(const std::string &how);
+  void send(const Message &message);
+
+  std::mutex sending;
+  MessageSocket socket;
+  const std::chrono::milliseconds timeout;
+  int wake[2] = {-1, -1};
+  bool isClosing = false, hasEnded = false, isGone = false;
+  std::atomic<bool> isLeft{false};
+  std::function<Message(const Message &)> answer;
+  std::function<std::string()> describe;
+  std::thread thread;
+};
+
+} // namespace dist
+
+#endif // DIST_RUNTIME_CONTROL_CONTROL_H

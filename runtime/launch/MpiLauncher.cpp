@@ -1,0 +1,500 @@
+//===- MpiLauncher.cpp - Ranks as processes that MPI starts ---------------===//
+//
+// Collectives are MPI's messages. All else goes through the control channel:
+// who is there, failures, and results on their way to the root.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/MpiLauncher.h"
+#include "dist/Signals.h"
+#include "runtime/control/Control.h"
+#include "runtime/control/TraceMessages.h"
+#include "runtime/launch/RanksMemory.h"
+#include "runtime/messages/MessagesRun.h"
+#include "runtime/mpi/MpiLink.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+using namespace dist;
+
+//===----------------------------------------------------------------------===//
+// The processes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// This process among those that MPI has started.
+struct Session {
+  std::unique_ptr<MpiLibrary> library;
+  int64_t rank = 0;
+  /// One of the two.
+  std::unique_ptr<ControlRoot> root;
+  std::unique_ptr<ControlMember> member;
+
+  Control &control() const {
+    return root ? static_cast<Control &>(*root) : *member;
+  }
+};
+
+} // namespace
+
+/// From `begin` on, until the process ends.
+static Session *session = nullptr;
+
+/// Where errors went before `silence`.
+static int ownErrors = -1;
+
+/// What the root says, the others need not say again.
+static void silence() {
+  int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (null < 0)
+    return;
+  ownErrors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  dup2(null, STDOUT_FILENO);
+  dup2(null, STDERR_FILENO);
+  close(null);
+}
+
+/// Where the root listens, as text of a fixed size; an error of its own begins
+/// with "!".
+static std::string shareWhere(Session &session, const RunOptions &options) {
+  char where[512] = "";
+  if (session.rank == 0) {
+    std::string text;
+    try {
+      ControlOptions control;
+      control.ranks = session.library->size();
+      control.address = options.bindAddress;
+      control.port = options.port;
+      control.timeout = timeoutOf(options);
+      if (control.address.empty()) {
+        if (session.library->sizeOfHost() != control.ranks)
+          throw Error("the processes are on several hosts: give them the "
+                      "address of rank 0's (--bind-address 10.0.0.5)");
+        control.address = "127.0.0.1";
+      }
+      session.root = std::make_unique<ControlRoot>(std::move(control));
+      text = session.root->where();
+    } catch (const std::exception &error) {
+      text = std::string("!") + error.what();
+    }
+    std::strncpy(where, text.c_str(), sizeof where - 1);
+  }
+  session.library->broadcast(where, sizeof where);
+  return where;
+}
+
+/// Stays until the process ends.
+static void beginSession(const RunOptions &options) {
+  static Session made;
+  made.library = loadMpi();
+  made.rank = made.library->rank();
+  if (made.rank != 0)
+    silence();
+  std::string where = shareWhere(made, options);
+  if (where[0] == '!') {
+    made.library->finalize();
+    if (made.rank != 0)
+      _exit(1);
+    throw Error(where.substr(1));
+  }
+  if (made.rank != 0)
+    made.member =
+        std::make_unique<ControlMember>(made.rank, where, timeoutOf(options));
+  session = &made;
+}
+
+/// In a process that is not the root: returns if all is well.
+static void awaitEnd() {
+  if (!session->member->awaitEnd())
+    _exit(1);
+}
+
+/// If the root is gone without a word, the next one speaks, at once: who
+/// started the processes is about to end them.
+static void speakForRoot(const std::string &message) {
+  if (session->rank != 1 || !session->member->isAlone())
+    return;
+  std::string text = "dist: error: " + message + "\n";
+  if (write(ownErrors, text.data(), text.size()) < 0) {
+    // There is nobody to tell.
+  }
+}
+
+/// What a process that is not the root does with an error: the root says it.
+static void failSession(const std::string &message) {
+  std::string text = message;
+  if (session->root) {
+    session->root->fail(text);
+    return;
+  }
+  session->member->fail("rank " + std::to_string(session->rank) + " on " +
+                        machineName() + ": " + text);
+  awaitEnd();
+  _exit(1);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of other processes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Which bytes of a rank's memory the root asks for.
+struct Part {
+  bool isResult;
+  uint64_t index;
+  int64_t offset, bytes;
+};
+
+/// In the process of rank 0, while all others wait.
+struct RemoteMemory final : RanksMemory {
+  RemoteMemory(const Manifest &manifest, const Executor &own)
+      : RanksMemory(manifest), manifest(manifest), own(own) {}
+
+  const void *argumentAt(int64_t rank, size_t index) const override {
+    return rank == 0 ? own.argumentAt(index)
+                     : fetch(rank, false, index, manifest.arguments[index]);
+  }
+  const void *resultAt(int64_t rank, size_t index) const override {
+    return rank == 0 ? own.resultAt(index)
+                     : fetch(rank, true, index, manifest.results[index]);
+  }
+
+  const void *fetch(int64_t rank, bool isResult, size_t index,
+                    const TensorDesc &desc) const {
+    constexpr int64_t kMost = 1 << 26;
+    buffer = allocate(desc.localBytes());
+    char *data = static_cast<char *>(buffer.get());
+    for (int64_t at = 0; at < desc.localBytes(); at += kMost) {
+      Part part{isResult, index, at, std::min(kMost, desc.localBytes() - at)};
+      MessageWriter writer;
+      writer.number<uint8_t>(part.isResult);
+      writer.number(part.index);
+      writer.number(part.offset);
+      writer.number(part.bytes);
+      Message answer = session->root->ask(rank, {0, writer.take()});
+      if (int64_t(answer.text.size()) != part.bytes)
+        throw Error("rank " + std::to_string(rank) + " has sent " +
+                    std::to_string(answer.text.size()) + " bytes of '" +
+                    desc.name + "', not " + std::to_string(part.bytes));
+      std::memcpy(data + at, answer.text.data(), part.bytes);
+    }
+    return data;
+  }
+
+  const Manifest &manifest;
+  const Executor &own;
+  mutable std::shared_ptr<void> buffer;
+};
+
+} // namespace
+
+/// In the others.
+static Message answerPart(const Manifest &manifest, const Executor &executor,
+                          const Message &question) {
+  MessageReader reader(question.text);
+  bool isResult = reader.number<uint8_t>();
+  auto index = reader.number<uint64_t>();
+  auto offset = reader.number<int64_t>(), bytes = reader.number<int64_t>();
+  const std::vector<TensorDesc> &list =
+      isResult ? manifest.results : manifest.arguments;
+  if (index >= list.size())
+    return {};
+  int64_t size = list[index].localBytes();
+  if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset)
+    return {};
+  const void *data =
+      isResult ? executor.resultAt(index) : executor.argumentAt(index);
+  return {0, std::string(static_cast<const char *>(data) + offset, bytes)};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static std::string writeInputs(const Inputs *inputs) {
+  MessageWriter writer;
+  writer.number<uint8_t>(inputs != nullptr);
+  writer.number<uint64_t>(inputs ? inputs->size() : 0);
+  if (inputs)
+    for (const auto &[name, tensor] : *inputs) {
+      writer.text(name);
+      writer.number(static_cast<int32_t>(tensor.dtype));
+      writer.number<uint64_t>(tensor.shape.size());
+      for (int64_t size : tensor.shape)
+        writer.number(size);
+      writer.text({static_cast<const char *>(tensor.data),
+                   static_cast<size_t>(tensor.bytes())});
+    }
+  return writer.take();
+}
+
+static bool readInputs(const std::string &text, Inputs &inputs) {
+  MessageReader reader(text);
+  bool goesOn = reader.number<uint8_t>();
+  inputs.clear();
+  for (uint64_t i = reader.count(1); i > 0; --i) {
+    std::string name = reader.text();
+    auto dtype = static_cast<dist_dtype>(reader.number<int32_t>());
+    std::vector<int64_t> shape(reader.count(sizeof(int64_t)));
+    for (int64_t &size : shape)
+      size = reader.number<int64_t>();
+    std::string data = reader.text();
+    Tensor tensor = Tensor::zeros(dtype, shape);
+    if (int64_t(data.size()) != tensor.bytes())
+      throw Error("input '" + name + "' of a step is cut short");
+    std::memcpy(tensor.data, data.data(), data.size());
+    inputs[name] = std::move(tensor);
+  }
+  return goesOn;
+}
+
+namespace {
+
+/// The root asks the step control and tells the others.
+struct SentSteps final : StepSource {
+  SentSteps(MessagesRun &run, PointToPoint &link, const Manifest &manifest,
+            const Arguments &arguments, const Executor &executor,
+            StepControl &control)
+      : run(run), link(link), memory(manifest, executor), arguments(arguments),
+        control(control) {}
+
+  void next() override {
+    // Each rank has copied what it takes of the files, and none reads on.
+    if (isFirst)
+      arguments.checkUnchanged();
+    isFirst = false;
+    goesOn = control.next(memory, values);
+  }
+  const Inputs *inputs() override {
+    std::string text;
+    if (session->rank == 0)
+      text = writeInputs(goesOn ? &values : nullptr);
+    if (!run.broadcast(session->rank, link, text))
+      throw Error("the run has failed");
+    if (session->rank != 0)
+      goesOn = readInputs(text, values);
+    return goesOn ? &values : nullptr;
+  }
+
+  MessagesRun &run;
+  PointToPoint &link;
+  RemoteMemory memory;
+  const Arguments &arguments;
+  StepControl &control;
+  bool isFirst = true, goesOn = true;
+  Inputs values;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+/// What a rank has done, on a clock that begins with its last repetition.
+static std::string writeDone(const std::vector<RankResult::Interval> &all,
+                             std::vector<TraceEvent> events) {
+  MessageWriter writer;
+  writer.number<uint64_t>(all.size());
+  for (const RankResult::Interval &one : all)
+    writer.number(one.end - one.start);
+  int64_t first = all.empty() ? 0 : all.back().start;
+  for (TraceEvent &event : events) {
+    event.startNanos -= first;
+    event.endNanos -= first;
+  }
+  writer.text(writeTrace(events));
+  return writer.take();
+}
+
+static void readDone(const std::string &text, RankResult &result,
+                     std::vector<TraceEvent> &trace) {
+  MessageReader reader(text);
+  result.repetitions.resize(reader.count(sizeof(int64_t)));
+  for (RankResult::Interval &one : result.repetitions)
+    one = {0, reader.number<int64_t>()};
+  std::vector<TraceEvent> events = readTrace(reader.text());
+  trace.insert(trace.end(), events.begin(), events.end());
+}
+
+namespace {
+
+struct MpiLauncher final : BackendLauncher {
+  const char *name() const override { return "mpi"; }
+  const char *target() const override { return "cpu"; }
+  void begin(const RunOptions &options) const override {
+    if (options.link.enabled())
+      throw Error("--link emulates the link of ranks of one host; --backend "
+                  "mpi has a real one");
+    if (!session)
+      beginSession(options);
+  }
+  bool isRoot() const override { return !session || session->root; }
+  void fail(const std::string &message) const override {
+    if (session)
+      failSession(message);
+  }
+  RanksResult run(const Program &program, const Arguments &arguments,
+                  const RunOptions &options) const override;
+};
+
+} // namespace
+
+namespace {
+/// Who starts processes that may know nothing of each other.
+struct Starter {
+  const char *variable, *name, *remedy;
+};
+} // namespace
+
+static constexpr Starter starters[] = {
+    {"WORLD_SIZE", "torchrun", ", as torchrun is none of MPI's starters"},
+    {"SLURM_NTASKS", "srun",
+     "; srun --mpi=pmix (srun --mpi=list shows what there is), or"}};
+
+static void checkSize(const Manifest &manifest, int64_t processes) {
+  int64_t ranks = manifest.mesh.size();
+  if (ranks == processes)
+    return;
+  std::string n = std::to_string(ranks), remedy = ": mpirun -n " + n + " …";
+  for (const Starter &starter : starters)
+    if (const char *count = std::getenv(starter.variable);
+        count && processes == 1 && std::strcmp(count, "1") != 0)
+      throw Error(std::string("--backend mpi: ") + starter.name +
+                  " has started " + count +
+                  " processes, and MPI knows of 1 of them" + starter.remedy +
+                  remedy);
+  throw Error("the program's mesh has " + n +
+              (ranks == 1 ? " device" : " devices") + ", and MPI has started " +
+              std::to_string(processes) +
+              (processes == 1 ? " process" : " processes") + remedy);
+}
+
+/// What must be the same in all processes.
+static std::string describeProgram(const Manifest &manifest,
+                                   const RunOptions &options) {
+  MessageWriter writer;
+  for (const Checksum &sum :
+       {manifest.programChecksum, checksumOf(manifest.agreement()),
+        manifest.constantsChecksum.value_or(Checksum())}) {
+    writer.number(sum.bytes);
+    writer.number(sum.xxh3);
+  }
+  writer.number(options.repeat);
+  writer.number<uint8_t>(options.trace);
+  writer.number<uint8_t>(options.stepControl != nullptr);
+  return writer.take();
+}
+
+static void checkPrograms(const ControlRoot &root, const std::string &own,
+                          int64_t ranks) {
+  for (int64_t rank = 1; rank < ranks; ++rank)
+    if (root.textOf(rank, Stage::Ready) != own)
+      throw Error("rank " + std::to_string(rank) +
+                  " has another program than rank 0, or runs it another way: "
+                  "all hosts need the same bundle and the same options");
+}
+
+RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
+                             const RunOptions &options) const {
+  begin(options);
+  const Manifest &manifest = program.manifest;
+  MpiLibrary &library = *session->library;
+  checkSize(manifest, library.size());
+  Topology topology = topologyOf(manifest);
+  ControlRoot *root = session->root.get();
+  ControlMember *member = session->member.get();
+  std::string print = describeProgram(manifest, options);
+  if (root) {
+    root->setDescribe(
+        [topology](int64_t rank) { return topology.describe(rank); });
+    root->await(Stage::Here);
+    root->await(Stage::Ready);
+    checkPrograms(*root, print, library.size());
+  } else {
+    member->reach(Stage::Ready, print);
+  }
+
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  bool spins =
+      std::max<int64_t>(CPU_COUNT(&set), sysconf(_SC_NPROCESSORS_ONLN)) >=
+      library.sizeOfHost();
+  // Not destroyed after a failure: messages may be under way.
+  auto &link = *new MpiLink(library, spins);
+  auto &run = *new MessagesRun(
+      topology, {options.link, options.streams, options.directConvolutions},
+      {{session->rank, &link}}, spins ? 1 : 0);
+  auto &executor = *new Executor(program, arguments, options.padding);
+  Control &control = session->control();
+  control.onFailure([&](const std::string &message) {
+    if (member)
+      speakForRoot(message);
+    run.fail(message);
+  });
+  if (member) {
+    member->onQuestion([&](const Message &question) {
+      return answerPart(manifest, executor, question);
+    });
+    member->onBeat([&] {
+      // What fails here is not always noticed by those who wait.
+      return run.describe();
+    });
+  }
+  bool ok = run.run([&](dist_rank &rank) -> int32_t {
+    if (options.stepControl) {
+      SentSteps steps(run, link, manifest, arguments, executor,
+                      *options.stepControl);
+      return executor.runSteps(rank, steps);
+    }
+    return executor.run(rank, options.repeat, options.trace);
+  });
+  if (!ok)
+    control.fail(run.message());
+  std::string done = writeDone(executor.times(), run.takeTrace());
+  RanksResult result;
+  if (member) {
+    if (ok)
+      member->reach(Stage::Done, done);
+    awaitEnd();
+    library.finalize();
+    return result;
+  }
+  root->await(Stage::Done);
+  result.ranks.resize(library.size());
+  RemoteMemory memory(manifest, executor);
+  for (int64_t rank = 0; rank < library.size(); ++rank) {
+    RankResult &one = result.ranks[rank];
+    readDone(rank ? root->textOf(rank, Stage::Done) : done, one, result.trace);
+    if (options.stepControl)
+      continue;
+    for (size_t i = 0; i < manifest.results.size(); ++i) {
+      const TensorDesc &desc = manifest.results[i];
+      Tensor part;
+      if (options.keepParts || isWriter(manifest.mesh, desc, rank)) {
+        void *data = const_cast<void *>(memory.resultAt(rank, i));
+        std::shared_ptr<void> owner =
+            rank ? std::move(memory.buffer)
+                 : std::shared_ptr<void>(std::shared_ptr<void>(), data);
+        part = {desc.dtype, desc.localShape, data, owner};
+      }
+      one.parts.push_back(std::move(part));
+    }
+  }
+  root->end();
+  library.finalize();
+  return result;
+}
+
+const BackendLauncher &dist::mpiLauncher() {
+  static const MpiLauncher launcher;
+  return launcher;
+}

@@ -1,0 +1,15 @@
+//===- MpiLauncher.h - Ranks as processes that MPI starts -------*- C++ -*-===//
+
+#ifndef DIST_RUNTIME_LAUNCH_MPILAUNCHER_H
+#define DIST_RUNTIME_LAUNCH_MPILAUNCHER_H
+
+#include "runtime/launch/BackendLauncher.h"
+
+namespace dist {
+
+/// --backend mpi: every rank is a process of mpirun or srun, on any host.
+const BackendLauncher &mpiLauncher();
+
+} // namespace dist
+
+#endif // DIST_RUNTIME_LAUNCH_MPILAUNCHER_H

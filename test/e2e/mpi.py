@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+"""Ranks that are processes of MPI, beside ranks that are threads.
+
+mpi.py [REGEX]: only cases whose name matches.
+
+- `bits_MODEL`: forward and gradients of a model have the bits of threads, by Open MPI and by MPICH;
+- `train`: a run of training has the same losses and checkpoints, and goes on with threads;
+- `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank;
+- `is_told_once`: what is wrong with a program, its inputs or its start is said by one process, in the words of threads;
+- `two_at_once`: two runs on one host do not meet.
+
+DIST_MOMENTS=50 tries as many moments of each end, in place of 2. A family of MPI that is not installed is left out by
+name. Programs come from tools/ and models from examples/, below the current folder.
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import processes  # noqa: E402
+import xunit  # noqa: E402
+from bits import MODELS  # noqa: E402
+
+# Open MPI does not start as root, nor more ranks than cores, unless told.
+os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+STARTERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpiexec.mpich"]}
+FAMILIES = [family for family, (name, *_) in STARTERS.items() if shutil.which(name)]
+# Of each strategy one.
+SOME = ["bert/ulysses", "convnext/rows", "gpt2/tp_cp_dp", "graph/parts", "llama/ring", "mixtral/ep_dp", "t5/cp", "wide_resnet/tp_dp"]
+MOMENTS = int(os.environ.get("DIST_MOMENTS", "2"))
+BACKEND = "--backend=mpi"
+
+
+def start(family, ranks):
+    return [*STARTERS[family], "-n", str(ranks)]
+
+
+def ways(families):
+    return [lambda ranks, family=family: (start(family, ranks), BACKEND) for family in families]
+
+
+class Ends(processes.Failures):
+    def begin(self, family, *options):
+        return subprocess.Popen(
+            [*start(family, 2), processes.EXEC, self.bundle, BACKEND, "--random=1", "--repeat=1000000000", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def find(self, rank):
+        """The process of a rank, once it is there."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            for process in self.ours():
+                with open(f"/proc/{process}/environ", encoding="utf-8", errors="replace") as file:
+                    variables = file.read().split("\0")
+                if f"OMPI_COMM_WORLD_RANK={rank}" in variables or f"PMI_RANK={rank}" in variables:
+                    return process
+            time.sleep(0.02)
+        raise AssertionError(f"rank {rank} is not there")
+
+    def ours(self):
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
+                    words = file.read().split("\0")
+            except OSError:
+                continue
+            if words[0] == processes.EXEC and self.bundle in words:
+                found.append(int(name))
+        return found
+
+    def end_rank(self, number, rank, said, *options, least=0.0):
+        source = random.Random(number)
+        for _ in range(MOMENTS):
+            process = self.begin("openmpi", *options)
+            victim = self.find(rank)
+            time.sleep(0.6 + source.random() * 0.5)  # MPI_Init takes its time
+            begin = time.monotonic()
+            os.kill(victim, number)
+            _, errors = process.communicate(timeout=30)
+            took = time.monotonic() - begin
+            assert process.returncode != 0, errors
+            assert took < least + 3, f"took {took} seconds"
+            lines = [line for line in errors.splitlines() if "error: " in line]
+            assert lines and said in lines[0], errors
+            end = time.monotonic() + 2
+            while self.ours():
+                assert time.monotonic() < end, "processes are left"
+                time.sleep(0.02)
+
+    def say(self, command, *parts):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0, command
+        lines = [line for line in done.stderr.splitlines() if "error: " in line]
+        assert len(lines) == 1, done.stderr
+        for part in parts:
+            assert part in lines[0], lines[0]
+
+    def check_told_once(self):
+        lookup, bundle = os.path.join(self.work, "lookup.mlir"), os.path.join(self.work, "lookup.dist")
+        with open(lookup, "w", encoding="utf-8") as file:
+            file.write(processes.LOOKUP)
+        processes.run("dist-compile", lookup, "-o", bundle)
+        indices = processes.write_indices(self.work, [3, 9])
+        for family in FAMILIES:
+            execute = [processes.EXEC, bundle, BACKEND]
+            self.say([*start(family, 2), *execute, "--random=1", f"--input=i={indices}"], "rank 1 (x=1)", "an index of the gather")
+            self.say([*start(family, 2), *execute], "inputs not given")
+            self.say([*start(family, 3), *execute, "--random=1"], "has 2 devices, and MPI has started 3 processes: mpirun -n 2")
+            self.say([*start(family, 2), *execute, "--random=1", "--bind-address=here"], "--bind-address here: must be an IPv4 address")
+        # Whoever starts processes without MPI.
+        for variables, starter in ({"WORLD_SIZE": "2", "RANK": "0"}, "torchrun"), ({"SLURM_NTASKS": "2", "SLURM_PROCID": "0"}, "srun"):
+            words = [f"{name}={value}" for name, value in variables.items()]
+            self.say(["env", *words, *execute, "--random=1"], f"{starter} has started 2 processes, and MPI knows of 1", "mpirun -n 2")
+
+    def check_two_at_once(self):
+        bundle = os.path.join(self.work, "once.dist")
+        os.rename(self.bundle, bundle)
+        command = [*start(FAMILIES[0], 2), processes.EXEC, bundle, BACKEND, "--random=1", "--repeat=300"]
+        for _ in range(3):
+            pair = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+            for process in pair:
+                out, errors = process.communicate(timeout=60)
+                assert process.returncode == 0, errors
+                assert "2 ranks, 300 runs" in out, out
+
+
+def main():
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    for family in STARTERS:
+        if family not in FAMILIES:
+            print(f"left out: {family} is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        cases = {}
+
+        def add(name, check):
+            work = os.path.join(folder, name)
+            os.mkdir(work)
+            cases[name] = lambda: check(work)
+
+        for name in SOME:
+            assert name in MODELS, name
+            model, schedule = name.split("/")
+            add(
+                f"bits_{model}_{schedule}",
+                lambda work, model=model, schedule=schedule: processes.check_bits(model, schedule, work, *ways(FAMILIES)),
+            )
+        if FAMILIES:
+            add("train", lambda work: processes.Training(work).check(BACKEND, start(FAMILIES[0], 2)))
+            add("is_told_once", lambda work: Ends(work).check_told_once())
+            add("two_at_once", lambda work: Ends(work).check_two_at_once())
+        if "openmpi" in FAMILIES:
+            for number in signal.SIGKILL, signal.SIGSEGV:
+                add(f"ends_{number.name}_1", lambda work, number=number: Ends(work).end_rank(number, 1, "rank 1 (x=1): its process "))
+            add("ends_SIGKILL_0", lambda work: Ends(work).end_rank(signal.SIGKILL, 0, "the process of rank 0 has ended"))
+            add(
+                "ends_SIGSTOP_1",
+                lambda work: Ends(work).end_rank(signal.SIGSTOP, 1, "has said nothing for 1.5 s", "--timeout=1.5", least=1.5),
+            )
+        return xunit.run("e2e.mpi", cases, pattern)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,322 @@
+//===- ControlTest.cpp - What processes of a run say besides data ---------===//
+//
+// The root and the others are objects of one process here. A process that dies
+// is a socket that is closed; strangers send what they like.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/control/Control.h"
+#include "Ranks.h"
+#include "dist/Tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <arpa/inet.h>
+#include <random>
+#include <sstream>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace dist;
+using namespace dist::test;
+using std::chrono::milliseconds;
+
+namespace {
+
+ControlOptions withRanks(int64_t ranks,
+                         milliseconds timeout = milliseconds(20000)) {
+  ControlOptions options;
+  options.ranks = ranks;
+  options.timeout = timeout;
+  options.describe = [](int64_t rank) {
+    return "rank " + std::to_string(rank) + " (a=" + std::to_string(rank) + ")";
+  };
+  return options;
+}
+
+/// Waits until the run has failed.
+std::string waitForFailure(const Control &control) {
+  for (int i = 0; i < 1000 && control.failure().empty(); ++i)
+    std::this_thread::sleep_for(milliseconds(10));
+  return control.failure();
+}
+
+/// The message with which `await` ends.
+std::string awaitError(ControlRoot &root, Stage stage) {
+  try {
+    root.await(stage);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// A connection that says what it likes.
+class Stranger {
+public:
+  explicit Stranger(const std::string &where) {
+    std::istringstream words(where);
+    std::string address;
+    int port;
+    words >> address >> port >> token;
+    sockaddr_in place = {};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port);
+    inet_pton(AF_INET, address.c_str(), &place.sin_addr);
+    descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_EQ(
+        connect(descriptor, reinterpret_cast<sockaddr *>(&place), sizeof place),
+        0);
+  }
+  ~Stranger() { close(descriptor); }
+
+  void say(const std::string &bytes) {
+    (void)!send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  static std::string frame(uint32_t kind, const std::string &text) {
+    MessageWriter writer;
+    writer.number(kind);
+    writer.number<uint32_t>(0);
+    writer.text(text);
+    return writer.take();
+  }
+  /// As a process of the run does, of a version.
+  static std::string hello(const std::string &token, int64_t rank,
+                           uint32_t version = 1) {
+    MessageWriter writer;
+    writer.number<uint32_t>(0x64697374);
+    writer.number(version);
+    writer.text(token);
+    writer.number(rank);
+    writer.text("4711");
+    writer.text("elsewhere");
+    return frame(1, writer.take());
+  }
+  /// Whether the root has hung up.
+  bool isRefused() {
+    timeval most{8, 0};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    char byte;
+    ssize_t count = recv(descriptor, &byte, 1, 0);
+    return count == 0 || (count < 0 && errno == ECONNRESET);
+  }
+
+  std::string token;
+
+private:
+  int descriptor;
+};
+
+} // namespace
+
+TEST(Control, StagesQuestionsAndAnEnd) {
+  ControlRoot root(withRanks(3));
+  std::vector<std::thread> threads;
+  std::atomic<int> ended{0};
+  for (int64_t rank : {1, 2})
+    threads.emplace_back([&, rank] {
+      ControlMember member(rank, root.where(), milliseconds(20000));
+      member.onQuestion([rank](const Message &question) {
+        return Message{0, question.text + std::to_string(rank) +
+                              std::string(rank << 20, 'x')};
+      });
+      member.reach(Stage::Ready, "program");
+      member.reach(Stage::Done, "done " + std::to_string(rank));
+      if (member.awaitEnd())
+        ++ended;
+    });
+  root.await(Stage::Here);
+  root.await(Stage::Ready);
+  EXPECT_EQ(root.textOf(2, Stage::Ready), "program");
+  root.await(Stage::Done);
+  EXPECT_EQ(root.textOf(1, Stage::Done), "done 1");
+  for (int64_t rank : {2, 1, 2}) {
+    std::string answer = root.ask(rank, {0, "part "}).text;
+    EXPECT_EQ(answer.substr(0, 6), "part " + std::to_string(rank));
+    EXPECT_EQ(answer.size(), 6u + (rank << 20));
+  }
+  root.end();
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(ended, 2);
+  EXPECT_EQ(root.failure(), "");
+}
+
+TEST(Control, FailureReachesAllAndTheFirstStays) {
+  ControlRoot root(withRanks(3));
+  ControlMember one(1, root.where(), milliseconds(20000)),
+      two(2, root.where(), milliseconds(20000));
+  root.await(Stage::Here);
+  std::string heard;
+  std::atomic<bool> hasHeard{false};
+  two.onFailure([&](const std::string &message) {
+    heard = message;
+    hasHeard = true;
+  });
+  one.fail("an index is out of range");
+  EXPECT_EQ(waitForFailure(root), "an index is out of range");
+  EXPECT_EQ(waitForFailure(two), "an index is out of range");
+  root.fail("something else");
+  EXPECT_EQ(root.failure(), "an index is out of range");
+  EXPECT_TRUE(hasHeard);
+  EXPECT_EQ(heard, "an index is out of range");
+  EXPECT_EQ(awaitError(root, Stage::Done), "an index is out of range");
+  EXPECT_FALSE(one.isAlone());
+}
+
+TEST(Control, NoticesDeathWithWhatWasLastHeard) {
+  ControlRoot root(withRanks(2));
+  {
+    ControlMember one(1, root.where(), milliseconds(20000));
+    one.onBeat([] { return std::string("rank 1 waits in all_reduce"); });
+    root.await(Stage::Here);
+    std::this_thread::sleep_for(milliseconds(1300)); // a beat
+  }
+  EXPECT_TRUE(mentions(waitForFailure(root),
+                       {"rank 1 (a=1): its process ",
+                        "has ended in the middle of the run; when it was last "
+                        "heard, rank 1 waits in all_reduce"}));
+}
+
+TEST(Control, NoticesTheDeathOfTheRoot) {
+  auto root = std::make_unique<ControlRoot>(withRanks(2));
+  ControlMember one(1, root->where(), milliseconds(20000));
+  root->await(Stage::Here);
+  root.reset();
+  EXPECT_FALSE(one.awaitEnd());
+  EXPECT_TRUE(one.isAlone());
+  EXPECT_TRUE(mentions(one.failure(), {"rank 0 has ended in the middle"}));
+}
+
+TEST(Control, NoticesSilence) {
+  ControlRoot root(withRanks(2, milliseconds(700)));
+  Stranger stranger(root.where());
+  stranger.say(Stranger::hello(stranger.token, 1));
+  root.await(Stage::Here);
+  EXPECT_TRUE(mentions(waitForFailure(root),
+                       {"rank 1 (a=1): its process 4711 on elsewhere has said "
+                        "nothing for 0.7 s (--timeout)"}));
+}
+
+TEST(Control, NamesWhoIsMissing) {
+  ControlRoot root(withRanks(4, milliseconds(700)));
+  ControlMember two(2, root.where(), milliseconds(20000));
+  EXPECT_TRUE(mentions(
+      awaitError(root, Stage::Here),
+      {"after 0.7 s", "ranks 1, 3 are not there: 2 of 4", "--bind-address"}));
+}
+
+TEST(Control, LetsNobodyElseIn) {
+  ControlRoot root(withRanks(3));
+  ControlMember one(1, root.where(), milliseconds(20000));
+  Stranger wrong(root.where()), twice(root.where()), none(root.where()),
+      root0(root.where()), tooLong(root.where()), other(root.where());
+  wrong.say(Stranger::hello(std::string(wrong.token.size(), '0'), 2));
+  twice.say(Stranger::hello(twice.token, 1));
+  none.say(Stranger::hello(none.token, 3));
+  root0.say(Stranger::hello(root0.token, 0));
+  tooLong.say(Stranger::frame(1, std::string(5000, 'x')));
+  other.say(Stranger::frame(2, "I live"));
+  for (Stranger *stranger : {&wrong, &twice, &none, &root0, &tooLong, &other})
+    EXPECT_TRUE(stranger->isRefused());
+  EXPECT_EQ(root.failure(), "");
+  ControlMember two(2, root.where(), milliseconds(20000));
+  root.await(Stage::Here);
+  // And another version of dist is told apart.
+  ControlRoot next(withRanks(2));
+  Stranger old(next.where());
+  old.say(Stranger::hello(old.token, 1, 7));
+  EXPECT_TRUE(mentions(waitForFailure(next),
+                       {"rank 1 on elsewhere", "another version of dist"}));
+}
+
+TEST(Control, RefusesAnAddressThatIsNone) {
+  ControlOptions options = withRanks(2);
+  for (const char *address : {"here", "203.0.113.7"}) {
+    options.address = address;
+    EXPECT_THROW(ControlRoot root(options), Error) << address;
+  }
+}
+
+/// 100,000 messages of strangers, and of one who knows the token.
+TEST(Control, AnyBytes) {
+  std::mt19937_64 random(5);
+  auto makeBytes = [&] {
+    std::string bytes(random() % 40, '\0');
+    for (char &byte : bytes)
+      byte = random() % 3 ? random() : 0;
+    return random() % 2 ? Stranger::frame(random() % 9, bytes) : bytes;
+  };
+  ControlRoot root(withRanks(2));
+  for (int turn = 0; turn < 200; ++turn) {
+    Stranger stranger(root.where());
+    for (int i = 0; i < 250; ++i)
+      stranger.say(makeBytes());
+  }
+  EXPECT_EQ(root.failure(), "");
+  for (int turn = 0; turn < 200; ++turn) {
+    ControlRoot other(withRanks(2));
+    {
+      Stranger known(other.where());
+      known.say(Stranger::hello(known.token, 1));
+      other.await(Stage::Here);
+      for (int i = 0; i < 250; ++i)
+        known.say(makeBytes());
+    }
+    EXPECT_NE(waitForFailure(other), "");
+  }
+  ControlMember one(1, root.where(), milliseconds(20000));
+  root.await(Stage::Here);
+}
+
+TEST(Messages, ComeWhole) {
+  int sockets[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+  MessageSocket here(sockets[0]), there(sockets[1]);
+  MessageWriter writer;
+  writer.number<uint64_t>(3);
+  writer.text("three");
+  EXPECT_TRUE(here.send({7, writer.take()}));
+  EXPECT_TRUE(here.send({8, ""}));
+  std::optional<Message> first = there.receive();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->kind, 7u);
+  MessageReader reader(first->text);
+  EXPECT_EQ(reader.number<uint64_t>(), 3u);
+  EXPECT_EQ(reader.text(), "three");
+  EXPECT_EQ(there.receive()->kind, 8u);
+  here.close();
+  EXPECT_FALSE(there.receive());
+}
+
+/// Whatever bytes come, a reader ends, and takes no more than there are.
+TEST(Messages, AreNotTrusted) {
+  std::mt19937_64 random(3);
+  for (int turn = 0; turn < 100000; ++turn) {
+    std::string bytes(random() % 64, '\0');
+    for (char &byte : bytes)
+      byte = random() % 4 ? random() : 0;
+    MessageReader reader(bytes);
+    try {
+      for (int i = 0; i < 20; ++i)
+        switch (random() % 3) {
+        case 0:
+          reader.number<uint64_t>();
+          break;
+        case 1:
+          EXPECT_LE(reader.text().size(), bytes.size());
+          break;
+        default:
+          EXPECT_LE(reader.count(8), bytes.size() / 8);
+        }
+    } catch (const Error &) {
+    }
+  }
+  int sockets[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+  MessageSocket there(sockets[1]);
+  std::string bytes(16, '\xff');
+  ASSERT_EQ(write(sockets[0], bytes.data(), bytes.size()), 16);
+  EXPECT_FALSE(there.receive());
+  close(sockets[0]);
+}
