@@ -51,6 +51,10 @@ public:
   /// A tensor of rows of the op in the place of a leaf.
   Value placeRows(OpBuilder &b, Value rows, Value leaf);
 
+  /// After match(), which found one or not: where another form of a sink keeps
+  /// attention from being one, what was found; else empty.
+  StringRef findFoldedSink(bool isMatched);
+
   /// Records which loop is that of queries, as long as sizes tell.
   void keepQueryLoop();
 
@@ -128,6 +132,7 @@ private:
         getAffineDimExpr(valueLoop, product.op.getContext()));
   }
   LogicalResult matchWeights(bool withFactors);
+  bool isOfRow(Value number);
   Value findReduced(Value root, Value term, bool isMaximum);
   LogicalResult matchScores(const ElementsOf::Leaf &leaf);
   LogicalResult matchDims(int64_t minScores);
@@ -160,6 +165,10 @@ private:
   SmallVector<AffineExpr> dims;
   SmallVector<Operation *> reductions;
 };
+
+/// Where `op` would be the last product of attention if its sink had another
+/// form: what was found, and what helps. Else empty.
+std::string describeFoldedSink(Operation *op);
 
 /// A number before it was rounded to a narrower type, and perhaps widened
 /// again.

@@ -57,6 +57,18 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
           return anyOverlap(dim.getAllAxes(), batchAxes);
         }))
       axes.assign(batchAxes.begin(), batchAxes.end());
+    int64_t devices = MeshLayout(mesh).size(axes),
+            rows = llvm::divideCeil(type.getDimSize(0), devices);
+    if (rows % turns != 0) {
+      InFlightDiagnostic error =
+          function.emitOpError()
+          << "cannot be done in " << turns.getValue() << " turns: of the "
+          << type.getDimSize(0) << " rows of argument " << number
+          << ", the batch, each of the " << devices << " devices along ";
+      llvm::interleaveComma(axes, error);
+      return error << " has " << rows << ", which " << turns.getValue()
+                   << " does not divide: take a larger batch, or no --turns";
+    }
     axes.push_back(AxisRefAttr::get(context, axis, 1, 0));
     dims[0] = DimShardingAttr::get(context, axes, dims[0].getIsOpen());
     function.setArgAttr(

@@ -435,6 +435,7 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
   Columns columns("ll" + std::string(figures.size(), 'r') +
                   (simulation ? "l" : ""));
   columns.add(head);
+  SmallVector<const ScheduleReport *> idleLeast;
   for (const ScheduleReport &one : schedules) {
     if (!one.report) {
       columns.add({one.schedule,
@@ -449,6 +450,9 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
       double value = figure.get(report);
       bool isLeast = value == best && llvm::is_contained(candidates, &report);
       row.push_back((isLeast ? "* " : "") + figure.getText(value));
+      if (isLeast && report.idle.share > 0 &&
+          !llvm::is_contained(idleLeast, &one))
+        idleLeast.push_back(&one);
     }
     if (simulation)
       row.push_back(report.fits() ? "fits" : "does not fit");
@@ -459,6 +463,10 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
     stream << "  * the least"
            << (simulation ? " of the schedules that fit the memory" : "")
            << "\n";
+  for (const ScheduleReport *one : idleLeast)
+    stream << "    " << one->schedule << " has a least figure, and leaves "
+           << percentText(one->report->idle.share)
+           << " of the ranks' time for products idle\n";
   if (isMost)
     printMostNote(stream);
   if (hasUnknownLoop)

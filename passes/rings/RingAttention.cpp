@@ -25,6 +25,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/ScoreRange.h"
 #include "passes/rings/DeviceBlocks.h"
@@ -435,6 +436,21 @@ struct RingAttentionPass
                "there are fewer queries than keys or these are replicated; "
                "keys go round where queries are cut over just the ring's axes "
                "(leave dist.ring out)";
+      return;
+    }
+    Operation *folded = nullptr;
+    std::string sink;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (findModuleNote(op, rings) == &attr)
+        sink = describeFoldedSink(op);
+      if (sink.empty())
+        return WalkResult::advance();
+      folded = op;
+      return WalkResult::interrupt();
+    });
+    if (folded) {
+      error << "has " << sink;
+      error.attachNote(folded->getLoc()) << "this product";
       return;
     }
     error << "has no attention, softmax between two contractions, whose "

@@ -46,12 +46,21 @@ ParseResult mlir::dist::parseCount(OpAsmParser &parser,
                                    OperationState &result) {
   Builder &builder = parser.getBuilder();
   // Each at most once, in any order.
-  while (true) {
+  for (bool isFirst = true;; isFirst = false) {
     SMLoc place = parser.getCurrentLocation();
     StringRef word;
     if (failed(parser.parseOptionalKeyword(&word,
-                                           {"except", "optional", "expect"})))
+                                           {"except", "optional", "expect"}))) {
+      if (!isFirst &&
+          succeeded(parser.parseOptionalKeyword(
+              &word, {"over", "groups", "dim", "to", "partial", "low", "high",
+                      "boundary", "zigzag", "always", "never", "chunks", "ring",
+                      "axes", "where", "with"})))
+        return parser.emitError(place)
+               << "'" << word << "' has to stand before 'except', 'optional' "
+               << "and 'expect', which come last";
       return success();
+    }
     if (result.attributes.get(word))
       return parser.emitError(place) << "'" << word << "' is here twice";
     std::string names;

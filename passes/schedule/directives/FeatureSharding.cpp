@@ -47,14 +47,14 @@ namespace {
 /// Shards features of contractions.
 class FeatureSharding {
 public:
-  /// With `units` the features are so many blocks that stay whole. The result
-  /// of a column is sharded over `rest` in no dimension.
+  /// With `pieces` the features are so many blocks, and blocks of these, that
+  /// are whole. The result of a column is sharded over `rest` in no dimension.
   FeatureSharding(ShardOp directive, ScheduleApplication &application,
                   bool isColumn, ArrayRef<AxisRefAttr> axes, int64_t groups,
-                  int64_t units = 0, ArrayRef<AxisRefAttr> rest = {})
+                  ArrayRef<Piece> pieces = {}, ArrayRef<AxisRefAttr> rest = {})
       : directive(directive), application(application),
         layout(application.getLayout()), isColumn(isColumn), axes(axes),
-        groups(groups), units(units), rest(rest) {}
+        groups(groups), pieces(pieces), rest(rest) {}
 
   LogicalResult shardContraction(const FeatureContraction &contraction);
 
@@ -70,7 +70,8 @@ private:
   const MeshLayout &layout;
   bool isColumn;
   ArrayRef<AxisRefAttr> axes;
-  int64_t groups, units;
+  int64_t groups;
+  ArrayRef<Piece> pieces;
   ArrayRef<AxisRefAttr> rest;
 };
 } // namespace
@@ -106,18 +107,24 @@ FeatureSharding::shardFactor(const FeatureContraction &contraction,
     factor = number;
     // Blocks that need not divide evenly: some devices have as many as others,
     // the last ones fewer.
-    if (units > 0 && groupsLeft == 1 && size % units == 0)
-      return layout.canonical({Piece{units, SmallVector<AxisRefAttr, 2>(axes)},
-                               Piece{size / units, {}}});
+    int64_t units = 1;
+    for (const Piece &piece : pieces)
+      units *= piece.size;
+    if (units > 1 && groupsLeft == 1 && size % units == 0) {
+      SmallVector<Piece, 3> all(pieces.begin(), pieces.end());
+      all.push_back({size / units, {}});
+      return layout.canonical(all);
+    }
     if (groupsLeft == 1)
       return DimShardingAttr::get(layout.getContext(), axes);
     if (size / groupsLeft % layout.size(axes) != 0)
-      return fail() << "a group of " << size / groupsLeft
-                    << " features cannot be split among " << layout.size(axes)
-                    << " devices evenly, as interleaved dimensions must be; "
-                    << "the size of the axis has to divide it. 'heads', of the "
-                  << "attention around its projections, also takes heads that "
-                  << "the devices do not divide";
+      return fail()
+             << "a group of " << size / groupsLeft
+             << " features cannot be split among " << layout.size(axes)
+             << " devices evenly, as interleaved dimensions must be; "
+             << "the size of the axis has to divide it. 'heads', of the "
+             << "attention around its projections, also takes heads that "
+             << "the devices do not divide";
     MLIRContext *context = layout.getContext();
     SmallVector<SubDimAttr> subDims{SubDimAttr::get(context, groupsLeft, {}),
                                     SubDimAttr::get(context, 0, axes)};
@@ -273,7 +280,7 @@ FeatureSharding::shardContraction(const FeatureContraction &contraction) {
     diagnostic.attachNote(contraction.op->getLoc()) << "at this contraction";
     return diagnostic;
   }
-  if (isColumn && groups == 1 && units == 0)
+  if (isColumn && groups == 1 && pieces.empty())
     if (std::optional<unsigned> group =
             findGroups(contraction, features.front()))
       features.insert(features.begin(), *group);
@@ -463,6 +470,17 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
              << "\" has no attention: no contraction of what its projections "
                 "make; 'column' and 'row' shard projections by themselves";
     int64_t units = heads.isEven(devices) ? 0 : heads.getUnits(devices);
+    // Queries that are [keys' heads, group] are cut in both, unless the heads
+    // alone, cut unevenly, give each device less.
+    SmallVector<AxisRefAttr> major = cutAxes(layout, axes, heads.queries),
+                             ofKeys = getMinorAxes(layout, axes, major),
+                             minor = cutAxes(layout, ofKeys, heads.group),
+                             both(major);
+    llvm::append_range(both, minor);
+    bool isNested =
+        !minor.empty() &&
+        heads.queries < layout.size(both) *
+                            int64_t(llvm::divideCeil(heads.queries, devices));
     for (const HeadProjection &projection : projections) {
       Operation *op = projection.contraction.op;
       if (!done.insert(op).second)
@@ -470,14 +488,26 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
       // Keys and values of fewer heads than devices: each is with all that
       // share it, or all are with everybody.
       SmallVector<AxisRefAttr> own(axes), rest;
-      int64_t unitsHere = units;
-      if (projection.isInput()) {
+      SmallVector<Piece, 2> pieces;
+      if (isNested) {
+        own = major;
+        rest = ofKeys;
+        if (!projection.isInput() || projection.blocks.front().group > 1) {
+          own = both;
+          rest = getMinorAxes(layout, ofKeys, minor);
+          pieces = {{heads.queries, {major.begin(), major.end()}},
+                    {heads.group, {minor.begin(), minor.end()}}};
+        }
+      } else if (units > 0) {
+        pieces = {{units, {axes.begin(), axes.end()}}};
+      }
+      if (projection.isInput() && !isNested) {
         int64_t count = projection.blocks.front().heads;
         if (units == 0) {
           own = cutAxes(layout, axes, count);
         } else if (count % units != 0) {
           own.clear();
-          unitsHere = 0;
+          pieces.clear();
         }
         // Devices that need the same projections compute the same, from the
         // whole input of the queries, although a sequence is sharded over them.
@@ -485,8 +515,8 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
       }
       FeatureSharding sharding(
           directive, application, projection.isInput(), own,
-          projection.blocks.size() > 1 ? projection.blocks.size() : 1,
-          unitsHere, rest);
+          projection.blocks.size() > 1 ? projection.blocks.size() : 1, pieces,
+          rest);
       if (failed(sharding.shardContraction(projection.contraction)))
         return failure();
     }

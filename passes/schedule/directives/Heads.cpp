@@ -65,11 +65,13 @@ private:
   void walkExpand(tensor::ExpandShapeOp expand, const Features &features);
   void walkCollapse(tensor::CollapseShapeOp collapse, const Features &features);
   void walkLoops(linalg::LinalgOp op, OpOperand &use, const Features &features);
-  void note(const Features &features);
+  /// Of the dimensions, the first `leading` are heads.
+  void note(const Features &features, size_t leading = 1);
 
   const llvm::SmallPtrSetImpl<Operation *> &module, &ends;
   std::set<std::tuple<OpOperand *, int64_t, int64_t, int64_t>> seen;
-  std::map<std::pair<int64_t, int64_t>, int64_t> found; // heads
+  std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>>
+      found; // heads, and what the group of each is
 };
 
 /// The attention in a module.
@@ -94,16 +96,34 @@ private:
 // Features
 //===----------------------------------------------------------------------===//
 
-void FeatureTrace::note(const Features &features) {
+void FeatureTrace::note(const Features &features, size_t leading) {
   const Features::Dim &major = features.dims.front();
-  int64_t &heads = found[{features.offset, major.size * features.getUnit()}];
+  auto &[heads, group] =
+      found[{features.offset, major.size * features.getUnit()}];
   heads = std::max(heads, features.dims.size() > 1 ? major.size : 1);
+  int64_t queries = 1;
+  for (size_t dim = 1; dim < leading; ++dim)
+    queries *= features.dims[dim].size;
+  group = std::max(group, queries);
+}
+
+/// How many of the dimensions of a product's operand are before those that it
+/// sums over; of values, which are not summed over, the first.
+static size_t countHeadDims(OpOperand &use, const Features &features) {
+  ShardingRule rule = getShardingRule(use.getOwner());
+  const TensorRule &read = rule.operands[use.getOperandNumber()];
+  for (auto [number, dim] : llvm::enumerate(features.dims))
+    if (llvm::any_of(read.dims[dim.place], [&](unsigned factor) {
+          return rule.factors[factor].kind == FactorKind::Reduction;
+        }))
+      return std::max<size_t>(number, 1);
+  return 1;
 }
 
 void FeatureTrace::walkUse(OpOperand &use, const Features &features) {
   Operation *op = use.getOwner();
   if (ends.contains(op))
-    return note(features);
+    return note(features, countHeadDims(use, features));
   const Features::Dim &major = features.dims.front();
   if (!module.contains(op) ||
       !seen.insert({&use, major.place, features.offset, major.size}).second)
@@ -179,7 +199,7 @@ void FeatureTrace::walkCollapse(tensor::CollapseShapeOp collapse,
   SmallVector<ReassociationIndices, 4> groups =
       collapse.getReassociationIndices();
   Features next = features;
-  for (auto [from, to] : llvm::zip_equal(features.dims, next.dims)) {
+  for (auto [number, from, to] : llvm::enumerate(features.dims, next.dims)) {
     int64_t place = from.place;
     auto *group = llvm::find_if(groups, [&](ArrayRef<int64_t> dims) {
       return llvm::is_contained(dims, place);
@@ -187,7 +207,7 @@ void FeatureTrace::walkCollapse(tensor::CollapseShapeOp collapse,
     // One with others: what heads there are is known now.
     for (int64_t other : *group)
       if (other != place && collapse.getSrcType().getDimSize(other) != 1)
-        return note(features);
+        return note(features, std::max<size_t>(number, 1));
     to.place = group - groups.begin();
   }
   walk(collapse, next);
@@ -215,11 +235,11 @@ void FeatureTrace::walkLoops(linalg::LinalgOp op, OpOperand &use,
 SmallVector<FeatureBlock, 3> FeatureTrace::take(int64_t features) {
   SmallVector<FeatureBlock, 3> blocks;
   int64_t end = 0;
-  for (auto [range, heads] : found) {
+  for (auto [range, counts] : found) {
     auto [offset, size] = range;
     // Of nested ranges the smaller ones are blocks.
     if (offset == end && size > 0) {
-      blocks.push_back({offset, size, heads});
+      blocks.push_back({offset, size, counts.first, counts.second});
       end += size;
     }
   }
@@ -323,6 +343,7 @@ HeadCounts::HeadCounts(ArrayRef<HeadProjection> projections) {
         toQueries = projection.contraction.op;
       }
       keys = keys ? std::min(keys, block.heads) : block.heads;
+      group = std::max(group, block.group);
     }
 }
 

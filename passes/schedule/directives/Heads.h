@@ -16,8 +16,9 @@ namespace mlir::dist {
 /// Output features that belong together, such as those of q in q|k|v.
 struct FeatureBlock {
   int64_t offset, size;
-  /// The number of heads; 1 if the program does not separate them.
-  int64_t heads;
+  /// The number of heads; 1 if the program does not separate them. Queries
+  /// whose heads are [keys' heads, group] have the former here.
+  int64_t heads, group = 1;
 };
 
 /// A contraction with a parameter on the way into an attention, or out of it.
@@ -32,7 +33,7 @@ struct HeadProjection {
 
 /// The heads of an attention, and how the devices share them.
 struct HeadCounts {
-  int64_t queries = 0, keys = 0;
+  int64_t queries = 0, keys = 0, group = 1;
   Operation *toQueries = nullptr;
 
   explicit HeadCounts(ArrayRef<HeadProjection> projections);

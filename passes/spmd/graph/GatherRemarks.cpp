@@ -5,6 +5,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/attention/AttentionMatch.h"
 #include "passes/spmd/graph/PlacementText.h"
 #include "passes/spmd/graph/Windows.h"
 
@@ -81,6 +82,18 @@ describeLikelyWindow(OpOperand &operand, int64_t dim,
          "neither (no score is larger than 4000), makes it a window";
 }
 
+/// The keys or values of what is no attention because of its sink, if
+/// dimension `dim` is that of the keys.
+static std::string describeSink(OpOperand &operand, int64_t dim,
+                                const ShardingRule &rule) {
+  ArrayRef<unsigned> factors =
+      rule.operands[operand.getOperandNumber()].dims[dim];
+  if (factors.size() != 1 ||
+      rule.factors[factors[0]].kind != FactorKind::Reduction)
+    return "";
+  return describeFoldedSink(operand.getOwner());
+}
+
 void mlir::dist::remarkGather(Location loc, const Twine &reader, int64_t dim,
                               int64_t bytes, const Twine &why) {
   emitRemark(loc) << "dimension " << dim << " of " << reader.str()
@@ -101,8 +114,16 @@ void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
       continue;
     std::optional<std::string> likely =
         describeLikelyWindow(operand, dim, rule);
-    if (!likely && !readsNearby(operand, dim, rule))
+    if (!likely && !readsNearby(operand, dim, rule)) {
+      std::string sink = describeSink(operand, dim, rule);
+      if (!sink.empty() &&
+          said.insert({operand.get(), operand.getOwner()->getLoc()}).second)
+        emitRemark(operand.getOwner()->getLoc())
+            << "keys and values are gathered, as this is " << sink
+            << ": then neighbours' rows do for a window, and dist.ring sends "
+               "blocks round";
       continue;
+    }
     Blocks blocks(layout, before, type.getDimSize(dim));
     if (blocks.devices == 1)
       continue;

@@ -4,6 +4,7 @@
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/tp.mlir report=false" --dist-split-batch --dist-spmd --dist-unroll-axis=axis=turn | FileCheck %s --check-prefix=TURNS
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/dp.mlir report=false" --dist-split-batch="turns=2 axis=chunk" | FileCheck %s --check-prefix=WITHIN
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/tp.mlir report=false" --dist-split-batch=turns=3 2>&1 | FileCheck %s --check-prefix=THREE
+// RUN: not dist-report %t/model.mlir --schedule %t/dp.mlir --mesh dp=512 --turns 2 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/tp.mlir report=false" --dist-split-batch=turns=1 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/tp.mlir report=false" --dist-split-batch=axis=tp 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not dist-opt %t/model.mlir --dist-split-batch 2>&1 | FileCheck %s --check-prefix=MESH
@@ -27,6 +28,8 @@
 // WITHIN: dist.mesh @m ["chunk" = 2, "dp" = 2]
 // WITHIN: [{"dp", "chunk"}, {}]
 // THREE: model.mlir:4:1: error: 'func.func' op cannot be done in 3 turns: the first input has 512 rows in dimension 0, the batch, which 3 does not divide
+// PART-NOT: warning
+// PART: model.mlir:4:1: error: 'func.func' op cannot be done in 2 turns: of the 512 rows of argument 0, the batch, each of the 512 devices along "dp" has 1, which 2 does not divide: take a larger batch, or no --turns
 // ONE: error: --dist-split-batch: turns=1: at least 2 are
 // AXIS: error: 'dist.mesh' op has an axis 'tp' already; do that in turns, or name another one
 // MESH: error: --dist-split-batch: has no dist.mesh, so that nothing is sent that turns could hide

@@ -117,6 +117,8 @@ def drops(n, scores, scope, a):
 def softmax(n, shape, scope, a):
     """The weights; with a sink, a column of each head is behind the scores, and dropped after the softmax."""
     scores, joined, column = tensor(*shape), tensor(*shape[:-1], shape[-1] + 1), tensor(*shape[:-1], 1)
+    if a.folded:
+        return folded(n, shape, scope, a)
     if not a.sink:
         return f"""
   %p_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
@@ -152,6 +154,82 @@ def softmax(n, shape, scope, a):
       ins(%j_{n} : {joined}) outs(%ej_{n} : {joined}) -> {joined}
   %p_{n} = tensor.extract_slice %pj_{n}[0, 0, 0, 0, 0] [{sizes}] [1, 1, 1, 1, 1] {{dist.scope = "{scope}"}}
       : {joined} to {scores}"""
+
+
+def folded(n, shape, scope, a):
+    """A sink without a column: its part of the denominators, or of what they are divided by, of rows."""
+    scores, rows = tensor(*shape), tensor(*shape[:-1])
+    all_rows, attrs = parallel(4), f'attrs = {{dist.scope = "{scope}"}}'
+    reduced = '["parallel", "parallel", "parallel", "parallel", "reduction"]'
+    four = "affine_map<(b, h, g, i) -> (b, h, g, i)>"
+
+    def of_rows(name, terms, body):
+        maps = ", ".join([four if t != f"%sink{n}" else "affine_map<(b, h, g, i) -> (h, g)>" for t in terms] + [four])
+        types = ", ".join(rows if t != f"%sink{n}" else tensor(*shape[1:3]) for t in terms)
+        args = "".join(f"%a{k}: f32, " for k in range(len(terms)))
+        return f"""
+  {name} = linalg.generic {{indexing_maps = [{maps}], iterator_types = {all_rows}}}
+      ins({", ".join(terms)} : {types}) outs(%em_{n} : {rows}) {attrs} {{
+  ^bb0({args}%out: f32):
+{body}
+    linalg.yield %r : f32
+  }} -> {rows}"""
+
+    def of_scores(name, terms, body):
+        maps = ", ".join(["#scores"] + ["#row"] * (len(terms) - 1) + ["#scores"])
+        types = ", ".join([scores] + [rows] * (len(terms) - 1))
+        args = "".join(f"%a{k}: f32, " for k in range(len(terms)))
+        return f"""
+  {name} = linalg.generic {{indexing_maps = [{maps}], iterator_types = {parallel(5)}}}
+      ins({", ".join(terms)} : {types}) outs(%es_{n} : {scores}) {attrs} {{
+  ^bb0({args}%out: f32):
+{body}
+    linalg.yield %r : f32
+  }} -> {scores}"""
+
+    def reduce(name, term, init, op):
+        return f"""
+  {name} = linalg.generic {{indexing_maps = [#scores, #row], iterator_types = {reduced}}}
+      ins({term} : {scores}) outs({init} : {rows}) {attrs} {{
+  ^bb0(%a: f32, %out: f32):
+    %r = {op} %a, %out : f32
+    linalg.yield %r : f32
+  }} -> {rows}"""
+
+    shifts = a.folded != "unshifted"
+    text = f"""
+  %em_{n} = tensor.empty() : {rows}
+  %fm_{n} = linalg.fill ins(%infinity : f32) outs(%em_{n} : {rows}) -> {rows}
+  %fz_{n} = linalg.fill ins(%zero : f32) outs(%em_{n} : {rows}) -> {rows}"""
+    if shifts:
+        text += reduce(f"%max_{n}", f"%x_{n}", f"%fm_{n}", "arith.maximumf")
+        text += of_scores(f"%n_{n}", [f"%x_{n}", f"%max_{n}"], "    %d = arith.subf %a0, %a1 : f32\n    %r = math.exp %d : f32")
+        text += of_rows(f"%own_{n}", [f"%sink{n}", f"%max_{n}"], "    %d = arith.subf %a0, %a1 : f32\n    %r = math.exp %d : f32")
+    else:
+        text += of_scores(f"%n_{n}", [f"%x_{n}"], "    %r = math.exp %a0 : f32")
+        text += of_rows(f"%own_{n}", [f"%fz_{n}", f"%sink{n}"], "    %r = math.exp %a1 : f32")
+    text += reduce(f"%l_{n}", f"%n_{n}", f"%fz_{n}", "arith.addf")
+    text += of_rows(f"%d_{n}", [f"%l_{n}", f"%own_{n}"], "    %r = arith.addf %a0, %a1 : f32")
+    if a.folded in ("rows", "unshifted"):
+        return text + of_scores(f"%p_{n}", [f"%n_{n}", f"%d_{n}"], "    %r = arith.divf %a0, %a1 : f32")
+    text += of_rows(f"%g_{n}", [f"%l_{n}", f"%d_{n}"], "    %r = arith.divf %a0, %a1 : f32")
+    plain = of_scores(f"%q_p{n}", [f"%n_{n}", f"%l_{n}"], "    %r = arith.divf %a0, %a1 : f32")
+    if a.folded == "weights":
+        return text + plain + of_scores(f"%p_{n}", [f"%q_p{n}", f"%g_{n}"], "    %r = arith.mulf %a0, %a1 : f32")
+    return text + plain.replace(f"%q_p{n}", f"%p_{n}")
+
+
+def gated(n, queries, shape, scope):
+    """Results times the part of their rows that is not the sink's."""
+    own = "affine_map<(b, i, h, g, e) -> (b, i, h, g, e)>"
+    return f"""
+  %og_{n} = linalg.generic {{indexing_maps = [{own}, affine_map<(b, i, h, g, e) -> (b, h, g, i)>, {own}],
+      iterator_types = {parallel(5)}}} ins(%o_{n}, %g_{n} : {queries}, {tensor(*shape)}) outs(%eo_{n} : {queries})
+      attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  }} -> {queries}"""
 
 
 def layer(number, source, a):
@@ -216,7 +294,8 @@ def layer(number, source, a):
   %fo_{n} = linalg.fill ins(%zero : f32) outs(%eo_{n} : {queries}) -> {queries}
   %o_{n} = linalg.contract indexing_maps = [#p, #v, #o] {{dist.scope = "{scope}"}}
       ins(%{"d" if a.dropped else "p"}_{n}, {"%k" if a.tied else "%v"}_{n} : {scores}, {keys}) outs(%fo_{n} : {queries}) -> {queries}
-  %c_{n} = tensor.collapse_shape %o_{n} [[0], [1], [2, 3, 4]] : {queries} into {whole}"""
+{gated(n, queries, (a.batch, a.kv_heads, groups, a.sequence), scope) if a.folded == "results" else ""}
+  %c_{n} = tensor.collapse_shape %{"og" if a.folded == "results" else "o"}_{n} [[0], [1], [2, 3, 4]] : {queries} into {whole}"""
     text += linear(f"o{n}", f"{scope}.o", f"%c_{n}", a.batch, a.sequence, a.features, a.features)
     return text + f"""
   %r_{n} = linalg.generic {{indexing_maps = [#rows, #rows, #rows], iterator_types = {parallel(3)}}}
@@ -243,6 +322,7 @@ def main():
     parser.add_argument("--dropped", action="store_true", help="a fifth of the weights, by what is drawn for their places")
     parser.add_argument("--sink", action="store_true", help="a learned number of each head is behind the scores")
     parser.add_argument("--shifted", action="store_true", help="with --sink, rows less their largest element")
+    parser.add_argument("--folded", choices=["rows", "unshifted", "weights", "results"], help="a sink without a column")
     parser.add_argument("--bias", action="store_true", help="what is added to scores, keys and heads is learned")
     a = parser.parse_args()
     size = a.features // a.heads
@@ -254,7 +334,7 @@ def main():
         for name in "qkvo":
             outputs = a.kv_heads * size if name in "kv" else a.features
             arguments.append(f'%w_{name}{number}: {tensor(outputs, a.features)} {{dist.input = "w_{name}{number}"}}')
-        if a.sink:
+        if a.sink or a.folded:
             kind = tensor(a.kv_heads, a.heads // a.kv_heads)
             arguments.append(f'%sink{number}: {kind} {{dist.input = "sink{number}"}}')
         for name, _, kind in biases(a, number) if a.bias else []:
