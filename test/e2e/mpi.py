@@ -7,7 +7,9 @@ mpi.py [REGEX]: only cases whose name matches.
 - `train`: a run of training has the same losses and checkpoints, and goes on with threads;
 - `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank;
 - `is_told_once`: what is wrong with a program, its inputs or its start is said by one process, in the words of threads;
-- `two_at_once`: two runs on one host do not meet.
+- `two_at_once`: two runs on one host do not meet;
+- `three_hosts`: hosts are network namespaces of this one, with names and addresses of their own: the bits of threads, and
+  the message when one is cut off (as root, with iproute2; else left out by name).
 
 DIST_MOMENTS=50 tries as many moments of each end, in place of 2. A family of MPI that is not installed is left out by
 name. Programs come from tools/ and models from examples/, below the current folder.
@@ -133,6 +135,87 @@ class Ends(processes.Failures):
                 assert "2 ranks, 300 runs" in out, out
 
 
+class Hosts:
+    """Network namespaces on a bridge, and how Open MPI gets there."""
+
+    def __init__(self, work, number):
+        self.name = f"dn{os.getpid() % 100000}"
+        self.agent = os.path.join(work, "agent")
+        self.names = [f"{self.name}h{i}" for i in range(number)]
+        self.network = f"10.77.{os.getpid() % 250}"
+        with open(self.agent, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nhost=$1\nshift\nexec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"\n')
+        os.chmod(self.agent, 0o755)
+
+    @staticmethod
+    def ip(*words, check=True):
+        subprocess.run(["ip", *words], check=check, capture_output=True, text=True)
+
+    def __enter__(self):
+        self.ip("link", "add", "name", self.name, "type", "bridge")
+        self.ip("link", "set", self.name, "up")
+        for i, host in enumerate(self.names):
+            self.ip("netns", "add", host)
+            self.ip("link", "add", f"{self.name}v{i}", "type", "veth", "peer", "name", "eth0", "netns", host)
+            self.ip("link", "set", f"{self.name}v{i}", "master", self.name, "up")
+            self.ip("-n", host, "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
+            self.ip("-n", host, "link", "set", "eth0", "up")
+            self.ip("-n", host, "link", "set", "lo", "up")
+        return self
+
+    def __exit__(self, *unused):
+        for host in self.names:
+            self.ip("netns", "delete", host, check=False)
+        self.ip("link", "delete", self.name, check=False)
+
+    def address(self, i):
+        return f"{self.network}.{i + 1}"
+
+    def start(self, ranks):
+        """What stands before a command: so many ranks on each host."""
+        hosts = ",".join(f"{host}:{count}" for host, count in zip(self.names, ranks) if count)
+        words = [
+            "mpirun.openmpi", "--host", hosts, "--mca", "plm_rsh_agent", self.agent, "--mca", "btl", "tcp,self",
+            "--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0", "-n", str(sum(ranks)),
+        ]  # fmt: skip
+        return [self.agent, self.names[0], "exec", *words]
+
+    def cut_off(self, i):
+        self.ip("link", "set", f"{self.name}v{i}", "down")
+
+
+def check_three_hosts(work):
+    ends = Ends(work)
+    with Hosts(work, 3) as hosts:
+        here = f"--bind-address={hosts.address(0)}"
+        processes.check_bits("gpt2", "tp_cp_dp", work, lambda ranks: (hosts.start([ranks - 4, 2, 2]), BACKEND, here))
+        loop = [processes.EXEC, ends.bundle, BACKEND, "--random=1"]
+        ends.say([*hosts.start([1, 1, 0]), *loop], "several hosts: give them the address of rank 0's (--bind-address")
+        process = subprocess.Popen(
+            [*hosts.start([1, 0, 1]), *loop, "--repeat=1000000000", "--timeout=2", here], stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        ends.find(1)
+        time.sleep(2)
+        hosts.cut_off(2)
+        begin = time.monotonic()
+        line = process.stderr.readline()
+        took = time.monotonic() - begin
+        assert "rank 1 (x=1): its process " in line and f"on {hosts.names[2]} has said nothing for 2 s" in line, line
+        assert took < 4, f"took {took} seconds"
+        end = time.monotonic() + 4
+        while ends.ours():
+            assert time.monotonic() < end, "processes are left"
+            time.sleep(0.02)
+        # Open MPI waits for its own daemon on the host that is gone.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        subprocess.run(["pkill", "-KILL", "-f", f"orted.*{hosts.names[2]}"], check=False)
+
+
+def has_namespaces():
+    return os.getuid() == 0 and all(shutil.which(name) for name in ("ip", "unshare")) and os.path.isdir("/sys/class/net")
+
+
 def main():
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
     for family in STARTERS:
@@ -160,6 +243,10 @@ def main():
         if "openmpi" in FAMILIES:
             for number in signal.SIGKILL, signal.SIGSEGV:
                 add(f"ends_{number.name}_1", lambda work, number=number: Ends(work).end_rank(number, 1, "rank 1 (x=1): its process "))
+            if has_namespaces():
+                add("three_hosts", check_three_hosts)
+            else:
+                print("left out: three_hosts, which takes root and iproute2")
             add("ends_SIGKILL_0", lambda work: Ends(work).end_rank(signal.SIGKILL, 0, "the process of rank 0 has ended"))
             add(
                 "ends_SIGSTOP_1",
