@@ -26,11 +26,11 @@
 // keys. Queries are taken 64 at a time where a causal mask leaves keys from the first one on, and 32 at a time with a window
 // of 74 keys, for which 128 are needed; those of the last queries begin earlier, since there are just 700.
 // RUN: dist-opt %t/causal.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention --dist-bufferize \
-// RUN:   --dist-cpu-expand-attention | FileCheck %s --check-prefix=CAUSAL
+// RUN:   --dist-expand-attention | FileCheck %s --check-prefix=CAUSAL
 // CAUSAL-DAG: @attention_rows : memref<5x2xi64> = dense<{{\[\[}}2, 3], [3, 4], [4, 5], [5, 6], [6, 7]]>
 // CAUSAL-DAG: @attention_tiles : memref<7x3xi64> = dense<{{\[\[}}0, 1, 0], [512, 1, 1], [0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5], [0, 1, 6]]>
 // RUN: dist-opt %t/window.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention --dist-bufferize \
-// RUN:   --dist-cpu-expand-attention | FileCheck %s --check-prefix=WINDOW
+// RUN:   --dist-expand-attention | FileCheck %s --check-prefix=WINDOW
 // WINDOW: @attention_tiles : memref<24x3xi64> = dense<{{\[\[}}0, 1, 0], [512, 1, 1], [0, 1, 2], [0, 1, 3], [0, 1, 4], [16, 1, 4], [48, 1, 4], {{.*}}, [560, 1, 4], [572, 1, 4]]>
 
 //--- causal.mlir
