@@ -1,35 +1,7 @@
 //===- CpuKernels.cpp - What the CPU says of its kernels ------------------===//
-//
-// The CPU's policies, and the passes that form its kernels, among them
-// --dist-cpu-select-convolutions, --dist-cpu-select-contractions and
-// --dist-cpu-form-kernels.
-//
-//===----------------------------------------------------------------------===//
 
-#include "lowering/buffers/ContractionMatch.h"
+#include "lowering/cpu/CpuKernels.h"
 #include "lowering/cpu/KernelEmitter.h"
-#include "lowering/cpu/Passes.h"
-#include "lowering/kernels/ExpandAttention.h"
-#include "lowering/rt/Rt.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
-namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUCHOOSELAYOUTS
-#define GEN_PASS_DEF_DISTCPUEXPANDATTENTION
-#define GEN_PASS_DEF_DISTCPUFORMKERNELS
-#define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
-#define GEN_PASS_DEF_DISTCPUSELECTCONVOLUTIONS
-#define GEN_PASS_DEF_DISTCPUSPLITWINDOWS
-#define GEN_PASS_DEF_DISTCPUWIDENCONTRACTIONS
-#include "lowering/cpu/Passes.h.inc"
-} // namespace mlir::dist
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -60,7 +32,7 @@ static bool isWorthwhile(ArrayRef<int64_t> sizes, ArrayRef<LoopKind> kinds,
 
 namespace {
 
-struct CpuKernels : KernelTarget {
+struct CpuKernels final : KernelTarget {
   GroupLimits groupLimits() const override {
     // A cell should stay in the second-level cache, together with the data that
     // is read and written. Kernels are compiled as a whole: beyond so many
@@ -90,16 +62,9 @@ struct CpuKernels : KernelTarget {
     return element.isF32() && work >= machine.minContractionWork;
   }
 
-private:
-  Machine machine;
-};
-
-struct ExpandAttention
-    : dist::impl::DistCpuExpandAttentionBase<ExpandAttention> {
-  void runOnOperation() override {
+  AttentionTiles attentionTiles() const override {
     // The scores of a tile, together with the data that its products read and
     // write.
-    Machine machine;
     int64_t scores = machine.l2Bytes / 2 / sizeof(float);
     AttentionTiles tiles;
     tiles.keys = 512;
@@ -113,48 +78,15 @@ struct ExpandAttention
     tiles.perScore = machine.attentionScore;
     tiles.perMask = machine.attentionMask;
     tiles.hasProducts = isSupported;
-    if (failed(expandAttentions(getOperation(), tiles)))
-      return signalPassFailure();
+    return tiles;
   }
-};
 
-struct SelectContractions
-    : dist::impl::DistCpuSelectContractionsBase<SelectContractions> {
-  void runOnOperation() override {
-    if (failed(selectContractions(getOperation(), CpuKernels())))
-      return signalPassFailure();
-  }
+private:
+  Machine machine;
 };
-
-struct SelectConvolutions
-    : dist::impl::DistCpuSelectConvolutionsBase<SelectConvolutions> {
-  void runOnOperation() override {
-    selectConvolutions(getOperation(), CpuKernels());
-  }
-};
-
-struct SplitWindows : dist::impl::DistCpuSplitWindowsBase<SplitWindows> {
-  void runOnOperation() override { splitWindows(getOperation()); }
-};
-
-struct ChooseLayouts : dist::impl::DistCpuChooseLayoutsBase<ChooseLayouts> {
-  void runOnOperation() override { chooseLayouts(getOperation()); }
-};
-
-struct WidenContractions
-    : dist::impl::DistCpuWidenContractionsBase<WidenContractions> {
-  using Base = dist::impl::DistCpuWidenContractionsBase<WidenContractions>;
-  using Base::Base;
-  void runOnOperation() override {
-    widenContractions(getOperation(), CpuKernels(), ranks);
-  }
-};
-
-struct FormKernels : dist::impl::DistCpuFormKernelsBase<FormKernels> {
-  void runOnOperation() override {
-    if (failed(formKernels(getOperation(), CpuKernels())))
-      return signalPassFailure();
-  }
-};
-
 } // namespace
+
+const KernelTarget &mlir::dist::getCpuKernels() {
+  static const CpuKernels kernels;
+  return kernels;
+}

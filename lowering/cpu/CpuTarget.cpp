@@ -5,8 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/cpu/CpuTarget.h"
+#include "lowering/cpu/CpuKernels.h"
 #include "lowering/cpu/ObjectCode.h"
 #include "lowering/cpu/Passes.h"
+#include "lowering/kernels/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -32,25 +34,29 @@ using namespace mlir::dist;
 namespace {
 
 struct CpuTarget final : Target {
+  CpuTarget() { registerKernelTarget(getName(), getCpuKernels()); }
+
   StringRef getName() const override { return "cpu"; }
 
   int64_t getAlignment() const override { return 64; } // a line of the cache
 
   void addTensorCalls(OpPassManager &passes) const override {
-    passes.addNestedPass<func::FuncOp>(createDistCpuSelectConvolutions());
-    passes.addNestedPass<func::FuncOp>(createDistCpuSplitWindows());
+    passes.addNestedPass<func::FuncOp>(
+        createDistSelectConvolutions({getName().str()}));
+    passes.addNestedPass<func::FuncOp>(createDistSplitWindows());
   }
 
   void addKernels(OpPassManager &passes) const override {
-    passes.addPass(createDistCpuExpandAttention());
-    passes.addNestedPass<func::FuncOp>(createDistCpuChooseLayouts());
-    passes.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
-    passes.addPass(createDistCpuFormKernels());
+    passes.addPass(createDistExpandAttention({getName().str()}));
+    passes.addNestedPass<func::FuncOp>(createDistChooseLayouts());
+    passes.addNestedPass<func::FuncOp>(
+        createDistSelectContractions({getName().str()}));
+    passes.addPass(createDistFormKernels({getName().str()}));
   }
 
   void addPlainLoops(OpPassManager &passes, int64_t ranks) const override {
     if (ranks > 0)
-      passes.addPass(createDistCpuWidenContractions({ranks}));
+      passes.addPass(createDistWidenContractions({getName().str(), ranks}));
     passes.addPass(createDistCpuPlainLoops());
   }
 

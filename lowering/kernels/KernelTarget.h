@@ -9,6 +9,7 @@
 #define DIST_LOWERING_KERNELS_KERNELTARGET_H
 
 #include "lowering/buffers/ContractionMatch.h"
+#include "lowering/kernels/ExpandAttention.h"
 #include "lowering/kernels/KernelGroup.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -59,7 +60,14 @@ public:
 
   /// The same for a convolution of so many multiply-adds.
   virtual bool isConvolutionCall(Type element, int64_t work) const = 0;
+
+  /// What tiles of attention cost.
+  virtual AttentionTiles attentionTiles() const = 0;
 };
+
+/// Makes `target`, which outlives all passes, known to passes of the option
+/// `target=NAME`.
+void registerKernelTarget(StringRef name, const KernelTarget &target);
 
 /// Collects neighbouring linalg ops and copies of each function in groups,
 /// emits each as a kernel and calls it. Equal kernels are one function.

@@ -3,6 +3,7 @@
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/decompose/Passes.h"
+#include "lowering/kernels/Passes.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/streams/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -97,6 +98,7 @@ void mlir::dist::registerNeutralPasses() {
   registerDistStreamsPasses();
   registerDistBufferPasses();
   registerDistDecomposePasses();
+  registerDistKernelPasses();
 }
 
 void mlir::dist::registerTargetPasses(const Target &target) {

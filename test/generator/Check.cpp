@@ -14,7 +14,7 @@
 #include "passes/Passes.h"
 #include "passes/overlap/Passes.h"
 #include "test/generator/Arguments.h"
-#include "test/generator/Diagnostics.h"
+#include "test/generator/CheckSteps.h"
 #include "test/generator/ForgetSizes.h"
 #include "test/generator/Interpreter.h"
 #include <poll.h>
@@ -173,46 +173,35 @@ static void addTurns(ModuleOp module, FunctionOpInterface entry,
 }
 
 Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
-  Verdict verdict;
-  auto enter = [&](StringRef pass) {
-    verdict.pass = pass.str();
-    if (options.onPass)
-      options.onPass(pass);
-  };
-  auto finish = [&](Outcome outcome, const Twine &detail) {
-    verdict.outcome = outcome;
-    verdict.detail = detail.str();
-    return verdict;
-  };
-  enter("parse");
   std::unique_ptr<MLIRContext> context = makeContext();
-  Diagnostics diagnostics(context.get());
+  CheckSteps steps(context.get(), options);
+  steps.enter("parse");
   OwningOpRef<ModuleOp> module = parse(text, context.get());
   if (!module)
-    return finish(Outcome::Invalid, diagnostics.message);
+    return steps.finish(Outcome::Invalid, steps.diagnostics.message);
   auto entry = dyn_cast_or_null<func::FuncOp>(getEntryFunction(*module));
   if (!entry)
-    return finish(Outcome::Invalid, "has no entry function");
+    return steps.finish(Outcome::Invalid, "has no entry function");
 
-  enter("one-device");
+  steps.enter("one-device");
   std::vector<Tensor> arguments = makeArguments(entry, options.seed);
   Garbage garbage(static_cast<Garbage::Kind>(options.seed % Garbage::kKinds),
                   options.seed);
   std::string error;
   auto expected = runWhole(*module, arguments, garbage, error);
   if (failed(expected))
-    return finish(Outcome::Invalid, error);
+    return steps.finish(Outcome::Invalid, error);
 
   auto prepare = [&](PassManager &pm) {
     pm.enableVerifier();
-    pm.addInstrumentation(std::make_unique<PassWatcher>(enter));
+    steps.watch(pm);
   };
   std::vector<SizeBinding> sizes;
   if (options.forgetsSizes) {
-    enter("forget-sizes");
+    steps.enter("forget-sizes");
     sizes = forgetSizes(*module, options.seed);
     if (failed(verify(*module)))
-      return finish(Outcome::Invalid, diagnostics.message);
+      return steps.finish(Outcome::Invalid, steps.diagnostics.message);
   }
   LogicalResult done = success();
   StringRef turns = options.takesTurns ? StringRef(kTurns) : StringRef();
@@ -233,9 +222,9 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   if (failed(done)) {
     // The verifier's word on what a pass made is not a rejection.
     bool isRejected =
-        diagnostics.isLocated && module && succeeded(verify(*module));
-    return finish(isRejected ? Outcome::Rejected : Outcome::Broken,
-                  diagnostics.message);
+        steps.diagnostics.isLocated && module && succeeded(verify(*module));
+    return steps.finish(isRejected ? Outcome::Rejected : Outcome::Broken,
+                        steps.diagnostics.message);
   }
   if (!turns.empty()) {
     // Where it gives up the module is half of either.
@@ -246,23 +235,21 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     unroll.enableVerifier(false);
     unroll.addPass(createDistUnrollAxis(unrolling));
     if (failed(unroll.run(*module)))
-      return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
-                    diagnostics.message);
+      return steps.refuse();
     PassManager pm(context.get(), ModuleOp::getOperationName());
     prepare(pm);
     pm.addPass(createCSEPass());
     pm.addPass(createVerifySpmdPass());
     if (failed(verify(*module)) || failed(pm.run(*module)))
-      return finish(Outcome::Broken, diagnostics.message);
+      return steps.finish(Outcome::Broken, steps.diagnostics.message);
   }
   std::string before = sizes.empty() ? "" : "\n" + print(*module);
   if (!sizes.empty()) {
-    enter("bind-sizes");
+    steps.enter("bind-sizes");
     if (failed(bindSizes(*module, sizes)))
-      return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
-                    diagnostics.message);
+      return steps.refuse();
     if (failed(verify(*module)))
-      return finish(Outcome::Broken, diagnostics.message + before);
+      return steps.finish(Outcome::Broken, steps.diagnostics.message + before);
   }
   unsigned joined = 0;
   if (options.joinsHalos) {
@@ -275,26 +262,26 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     pm.addPass(createVerifySpmdPass());
     unsigned before = countHalos(*module);
     if (failed(pm.run(*module)))
-      return finish(Outcome::Broken, diagnostics.message);
+      return steps.finish(Outcome::Broken, steps.diagnostics.message);
     joined = before - countHalos(*module);
   }
-  enter("many-devices");
+  steps.enter("many-devices");
   auto got = runOnDevices(*module, arguments, garbage, error);
   std::string after = before + "\n" + print(*module);
   if (failed(got))
-    return finish(Outcome::Wrong, error + after);
+    return steps.finish(Outcome::Wrong, error + after);
   if (got->size() != expected->size())
-    return finish(Outcome::Wrong, "another number of results" + after);
+    return steps.finish(Outcome::Wrong, "another number of results" + after);
   for (size_t i = 0; i < got->size(); ++i)
     if (auto difference = findDifference((*expected)[i], (*got)[i]))
-      return finish(Outcome::Wrong,
-                    "result " + Twine(i) + ": " + *difference + after);
+      return steps.finish(Outcome::Wrong,
+                          "result " + Twine(i) + ": " + *difference + after);
   std::string said = joined ? std::to_string(joined) + " exchanges fewer" : "";
   if (!options.fusesTransposes || options.forgetsSizes || !turns.empty())
-    return finish(Outcome::Agrees, said);
+    return steps.finish(Outcome::Agrees, said);
 
   // Another order of dimensions in memory changes no bit.
-  enter("without-fused-transposes");
+  steps.enter("without-fused-transposes");
   OwningOpRef<ModuleOp> plain = parse(text, context.get());
   PassManager pm(context.get(), ModuleOp::getOperationName());
   if (options.fromLevel2) {
@@ -303,15 +290,15 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   }
   buildSpmdPipeline(pm);
   if (failed(pm.run(*plain)))
-    return finish(Outcome::Broken, diagnostics.message);
+    return steps.finish(Outcome::Broken, steps.diagnostics.message);
   auto same = runOnDevices(*plain, arguments, garbage, error);
   if (failed(same))
-    return finish(Outcome::Wrong, error + after);
+    return steps.finish(Outcome::Wrong, error + after);
   for (size_t i = 0; i < got->size(); ++i)
     if (auto difference = findBitDifference((*same)[i], (*got)[i]))
-      return finish(Outcome::Wrong,
-                    "result " + Twine(i) + ": " + *difference + after);
-  return finish(Outcome::Agrees, said);
+      return steps.finish(Outcome::Wrong,
+                          "result " + Twine(i) + ": " + *difference + after);
+  return steps.finish(Outcome::Agrees, said);
 }
 
 //===----------------------------------------------------------------------===//

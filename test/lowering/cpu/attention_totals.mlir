@@ -1,74 +1,109 @@
 // What is learned beside queries, keys and values gets its cotangent from tiles, too: totals of the attention's adjoint. The
 // program on one rank that --verify compares with is lowered plainly: scores, softmax, its adjoint, products and sums, one op
-// after the other. Sizes are no multiples of tiles; all have more than 4 Mi scores, from which on tiles are used, on each device.
+// after the other.
+//
+// What is formed, and how much memory it takes, is looked at where there are more than 4 Mi scores, from which on tiles are used,
+// on each device. Numbers are of fewer heads, queries and keys (%{less}): two tiles of each at least, none of them full, and
+// 64 Ki scores, from which on attention that was formed stays.
 //
 // RUN: split-file %s %t
+// DEFINE: %{program} = bias
+// DEFINE: %{wrt} = q,k,v,bias
+// DEFINE: %{schedule} =
+// DEFINE: %{recompute} =
+// DEFINE: %{less} =
+// DEFINE: %{formed} = --dist-spmd %{recompute} --dist-decompose-ops --canonicalize --cse --dist-form-attention
+// DEFINE: %{form} = dist-opt %t/%{program}.mlir %{schedule} '--dist-differentiate=cotangent=do wrt=%{wrt}' -o %t/grad.mlir && \
+// DEFINE:     dist-opt %t/grad.mlir %{formed}=min-scores=4194304
+// DEFINE: %{run} = sed '%{less}' %t/grad.mlir > %t/less.mlir && \
+// DEFINE:     dist-opt %t/less.mlir %{formed} --dist-decompose-ops=min-scores=65536 -o %t/formed.mlir && \
+// DEFINE:     dist-run %t/formed.mlir --reference %t/less.mlir --random --verify
+// DEFINE: %{memory} = dist-compile %t/grad.mlir -o %t/x.dist --statistics %{opt}
+// FORMED: dist.attention_adjoint(
+// EQUAL: equal to the program on one rank
+// No scores (34 MB, with a bias beside its gradient).
+// SMALL: alive at once {{[0-9][0-9]?[0-9]?[0-9]?[0-9]?[0-9]?[0-9]?}} bytes
 //
 // A bias of each head, query and key, summed over the batch.
-// RUN: dist-opt %t/bias.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/bias.grad.mlir
-// RUN: dist-opt %t/bias.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=BIAS
-// RUN: dist-run %t/bias.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-compile %t/bias.grad.mlir -o %t/bias.dist --statistics | FileCheck %s --check-prefix=SMALL
+// REDEFINE: %{less} = s/1030/150/g; s/1040/530/g
+// RUN: %{form} | FileCheck %s --check-prefix=BIAS
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
+// RUN: %{memory} | FileCheck %s --check-prefix=SMALL
 // BIAS: rt.attentions = 1
 // BIAS-NOT: tensor<2x4x1030x1040xf32>
 // BIAS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x1030x1040xf32>)
 // BIAS: dist.attention_yield %{{.*}} terms(%{{.*}} : f32) : f32
 // BIAS-NOT: tensor<2x4x1030x1040xf32>
-// No scores (34 MB) beside the bias's gradient.
-// SMALL: alive at once {{[0-9][0-9]?[0-9]?[0-9]?[0-9]?[0-9]?[0-9]?}} bytes
+//
+// Devices that shard batches or heads.
+// REDEFINE: %{schedule} = --dist-apply-schedule=file=%t/batches.mlir
+// RUN: %{form} | FileCheck %s --check-prefix=BATCHES
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
+// BATCHES: rt.attentions = 1
+// BATCHES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x1030x1040xf32>)
+// REDEFINE: %{schedule} = --dist-apply-schedule=file=%t/heads.mlir
+// RUN: %{form} | FileCheck %s --check-prefix=HEADS
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
+// HEADS: rt.attentions = 1
+// HEADS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<2x1030x1040xf32>)
+// REDEFINE: %{schedule} =
 //
 // The same bias in two layers, of one batch: nothing is summed within a layer, and causal masks leave nothing of some tiles.
-// RUN: dist-opt %t/shared.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/shared.grad.mlir
-// RUN: dist-opt %t/shared.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SHARED
-// RUN: dist-run %t/shared.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// REDEFINE: %{program} = shared
+// REDEFINE: %{less} = s/6x840/2x530/g; s/x840/x530/g
+// RUN: %{form} | FileCheck %s --check-prefix=SHARED
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
 // SHARED: rt.attentions = 2
 // SHARED-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x840xf32>)
 //
-// Slopes and soft caps: sums over queries and keys. Here and in the next one weights are computed again for backward.
-// RUN: dist-opt %t/slopes.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/slopes.grad.mlir
-// RUN: dist-opt %t/slopes.grad.mlir --dist-spmd --dist-recompute --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SLOPES
-// RUN: dist-run %t/slopes.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-compile %t/slopes.grad.mlir -o %t/slopes.dist --statistics | FileCheck %s --check-prefix=SMALL
+// Slopes times distances, once for two layers: the sum over layers is taken before that over queries and keys, so each hands out
+// what comes back for its own scores, and reads none of the other's.
+// REDEFINE: %{program} = once
+// REDEFINE: %{wrt} = q,k,v,slope
+// REDEFINE: %{less} = s/6x840/2x530/g; s/x840/x530/g; s/<6x/<2x/g
+// RUN: %{form} | FileCheck %s --check-prefix=ONCE
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
+// ONCE: rt.attentions = 2
+// ONCE-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x840xf32>)
+//
+// Slopes and soft caps: sums over queries and keys. Here and in the next ones weights are computed again for backward.
+// REDEFINE: %{program} = slopes
+// REDEFINE: %{wrt} = q,k,v,slope,cap
+// REDEFINE: %{recompute} = --dist-recompute
+// REDEFINE: %{less} = s/<60x/<3x/g; s/x930x/x530x/g
+// RUN: %{form} | FileCheck %s --check-prefix=SLOPES
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
+// RUN: %{memory} | FileCheck %s --check-prefix=SMALL
 // SLOPES: rt.attentions = 1
 // SLOPES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<60xf32>, tensor<60xf32>)
 //
+// Devices that shard queries, of which the last device has fewer: padding adds nothing.
+// REDEFINE: %{schedule} = --dist-apply-schedule=file=%t/queries.mlir
+// RUN: %{form} | FileCheck %s --check-prefix=SLOPES
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
+// REDEFINE: %{schedule} =
+//
 // A factor of each query, one of all, and weights that are dropped.
-// RUN: dist-opt %t/dropped.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,factor,all' -o %t/dropped.grad.mlir
-// RUN: dist-opt %t/dropped.grad.mlir --dist-spmd --dist-recompute --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=DROPPED
-// RUN: dist-run %t/dropped.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-compile %t/dropped.grad.mlir -o %t/dropped.dist --statistics | FileCheck %s --check-prefix=SMALL
+// REDEFINE: %{program} = dropped
+// REDEFINE: %{wrt} = q,k,v,factor,all
+// REDEFINE: %{less} = s/1450/530/g; s/1500/540/g
+// RUN: %{form} | FileCheck %s --check-prefix=DROPPED
+// RUN: %{run} | FileCheck %s --check-prefix=EQUAL
+// RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
+// RUN: %{memory} | FileCheck %s --check-prefix=SMALL
 // DROPPED: rt.attentions = 1
 // DROPPED: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<{{1450xf32>, tensor<f32|f32>, tensor<1450xf32}}>)
-//
-// Slopes times distances, once for two layers: the sum over layers is taken before that over queries and keys, so each hands out
-// what comes back for its own scores, and reads none of the other's.
-// RUN: dist-opt %t/once.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope' -o %t/once.grad.mlir
-// RUN: dist-opt %t/once.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=ONCE
-// RUN: dist-run %t/once.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// ONCE: rt.attentions = 2
-// ONCE-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x840xf32>)
 //
 // Weights that are a result, too: the parts stay.
 // RUN: dist-opt %t/weights.mlir '--dist-differentiate=of=o cotangent=do wrt=q,k,v,bias' --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=PARTS
 // PARTS: rt.attentions = 0
-//
-// Devices that shard batches, heads, or queries, of which the last device has fewer: padding adds nothing.
-// RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/batches.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/batches.grad.mlir
-// RUN: dist-run %t/batches.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-opt %t/batches.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=BATCHES
-// BATCHES: rt.attentions = 1
-// BATCHES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x1030x1040xf32>)
-// RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/heads.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/heads.grad.mlir
-// RUN: dist-run %t/heads.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-opt %t/heads.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=HEADS
-// HEADS: rt.attentions = 1
-// HEADS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<2x1030x1040xf32>)
-// RUN: dist-opt %t/slopes.mlir --dist-apply-schedule=file=%t/queries.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/queries.grad.mlir
-// RUN: dist-run %t/queries.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-opt %t/queries.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=QUERIES
-// QUERIES: rt.attentions = 1
-// QUERIES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<60xf32>, tensor<60xf32>)
-// EQUAL: equal to the program on one rank
 
 //--- bias.mlir
 #q = affine_map<(b, h, i, j, d, e) -> (b, i, h, d)>

@@ -1,7 +1,7 @@
 // A maximum under windows goes along the innermost dimension last, in one kernel with rows of its own, and is what the plain
 // program makes of NaN, infinities and zeros of both signs, bit by bit (1 / y tells the zeros apart).
 //
-// RUN: dist-opt %s --dist-cpu-split-windows --canonicalize | FileCheck %s --check-prefix=APART
+// RUN: dist-opt %s --dist-split-windows --canonicalize | FileCheck %s --check-prefix=APART
 // RUN: dist-compile %s -o %t --statistics | FileCheck %s --check-prefix=KERNELS
 // RUN: dist-run %s --random --verify --allow-nonfinite --repeat 3 | FileCheck %s
 // APART: arith.maximumf

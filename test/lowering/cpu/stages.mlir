@@ -2,11 +2,11 @@
 //
 // RUN: dist-opt %s --dist-decompose-ops | FileCheck %s --check-prefix=DECOMPOSE
 // RUN: dist-opt %s --dist-decompose-ops --dist-bufferize | FileCheck %s --check-prefix=BUFFERS
-// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-cpu-select-contractions \
+// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-select-contractions \
 // RUN:   | FileCheck %s --check-prefix=CONTRACT
-// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-cpu-select-contractions --dist-cpu-form-kernels \
+// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-select-contractions --dist-form-kernels \
 // RUN:   | FileCheck %s --check-prefix=KERNEL
-// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-cpu-select-contractions --dist-cpu-form-kernels \
+// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-select-contractions --dist-form-kernels \
 // RUN:   --dist-plan-memory | FileCheck %s --check-prefix=MEMORY
 // RUN: dist-opt %s --dist-lower-cpu | FileCheck %s --check-prefix=LLVM
 

@@ -1,6 +1,6 @@
 // A row is added up in an order that depends on its length: in as many parts at once, whatever else the loop does and wherever its buffers lie.
-// RUN: dist-opt %s --dist-cpu-form-kernels | FileCheck %s
-// RUN: dist-opt %s --dist-cpu-form-kernels | FileCheck %s --check-prefix=SHORT
+// RUN: dist-opt %s --dist-form-kernels | FileCheck %s
+// RUN: dist-opt %s --dist-form-kernels | FileCheck %s --check-prefix=SHORT
 
 // CHECK-DAG: #[[FOUR:.*]] = #llvm.loop_interleave<count = 4 : i32>
 // CHECK-DAG: #[[OF:.*]] = #llvm.loop_annotation<interleave = #[[FOUR]]>

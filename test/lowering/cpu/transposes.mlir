@@ -1,7 +1,7 @@
 // Copies that read along one dimension and write along another go by squares of a cache line's elements, which are
 // transposed in registers; what is left of a dimension beside them, and dimensions shorter than a square, go one by one.
 //
-// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-cpu-form-kernels | FileCheck %s
+// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-form-kernels | FileCheck %s
 // RUN: python3 %S/Inputs/transposes.py write %t.in
 // RUN: dist-run %s --input x=%t.in/x.npy --input d=%t.in/d.npy --output %t.out
 // RUN: python3 %S/Inputs/transposes.py check %t.in %t.out

@@ -1,7 +1,7 @@
 // NaN, infinities and zeros under windows are what the plain program makes of them: a convolution with bounds of its result,
 // for which the library makes a bound of a NaN, and a maximum and a sum at the edges of an image.
 //
-// RUN: dist-opt %s --dist-cpu-select-convolutions --dist-cpu-split-windows --canonicalize | FileCheck %s --check-prefix=FUSED
+// RUN: dist-opt %s --dist-select-convolutions --dist-split-windows --canonicalize | FileCheck %s --check-prefix=FUSED
 // RUN: dist-run %s --random --verify --allow-nonfinite --repeat 3 | FileCheck %s
 // FUSED: rt.convolve {{.*}} clamp [0.000000e+00, 0x7F800000]
 // FUSED: rt.convolve {{.*}} clamp [0.000000e+00, 6.000000e+00]

@@ -1,6 +1,6 @@
 // Buffers that may share memory: what is fused, delayed or promised to LLVM must not depend on their being apart.
 //
-// RUN: dist-opt %s --dist-cpu-form-kernels --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-form-kernels --split-input-file | FileCheck %s
 
 // %r is %a or %b. Row 0 of %a is read for each row of the result, then %r is written row by row: in one kernel the
 // second row would read what the first has written.

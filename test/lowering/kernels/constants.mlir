@@ -1,6 +1,6 @@
 // What never changes is marked, so that the runtime brings it into the order it wants once.
 //
-// RUN: dist-opt %s --dist-cpu-select-contractions --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-select-contractions --split-input-file | FileCheck %s
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (n, k)>

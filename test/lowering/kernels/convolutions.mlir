@@ -1,6 +1,6 @@
 // What is a convolution by its body and maps becomes a call, with what stands around it.
 //
-// RUN: dist-opt %s --dist-cpu-select-convolutions --canonicalize --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-select-convolutions --canonicalize --split-input-file | FileCheck %s
 
 // Zeros around the image are the call's; so are the zeros below the sum, and the bias.
 // CHECK-LABEL: func.func @padded_with_bias

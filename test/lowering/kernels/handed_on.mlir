@@ -1,7 +1,7 @@
 // Which ops hand on one of two buffers: each stands between a writer in place and a reader under the other name
 // (aliases.mlir), which are not one kernel.
 //
-// RUN: dist-opt %s --dist-cpu-form-kernels --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-form-kernels --split-input-file | FileCheck %s
 
 // A switch.
 // CHECK-LABEL: func.func @switch

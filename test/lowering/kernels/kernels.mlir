@@ -1,6 +1,6 @@
 // Which neighbouring ops share their loops.
 //
-// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-cpu-form-kernels --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-form-kernels --split-input-file | FileCheck %s
 
 // A chain of elementwise ops is one loop over one dimension, and nothing but its ends is in memory.
 // CHECK-LABEL: func.func @chain

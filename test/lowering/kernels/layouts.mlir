@@ -1,6 +1,6 @@
 // Images of convolutions get their channels innermost in memory, and what is walked over with them too.
 //
-// RUN: dist-opt %s --dist-cpu-choose-layouts --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-choose-layouts --split-input-file | FileCheck %s
 
 // The argument and the result stay; the buffers between them, views, a copy and an elementwise op follow.
 // CHECK-LABEL: func.func @chain

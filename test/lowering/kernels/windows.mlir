@@ -1,6 +1,6 @@
 // Windows over a padded image read the image itself: those inside of it, and those at each edge, with the taps that reach it.
 //
-// RUN: dist-opt %s --dist-cpu-split-windows --canonicalize --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-split-windows --canonicalize --split-input-file | FileCheck %s
 
 #in = affine_map<(x, t) -> (x * 2 + t)>
 #window = affine_map<(x, t) -> (t)>

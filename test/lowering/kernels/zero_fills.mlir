@@ -1,6 +1,6 @@
 // A zero fill becomes part of the contraction only if nothing touches its memory in between, under any name.
 //
-// RUN: dist-opt %s --dist-cpu-select-contractions --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-select-contractions --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @alone
 // CHECK: linalg.fill {{.*}} outs(%alloc_0

@@ -9,7 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/sizes/StaticBounds.h"
 #include "test/generator/Arguments.h"
-#include "test/generator/Diagnostics.h"
+#include "test/generator/CheckSteps.h"
 #include "test/generator/Interpreter.h"
 #include "test/lowering/oracle/JitProgram.h"
 #include "test/lowering/oracle/LimitProgram.h"
@@ -89,44 +89,29 @@ bool mlir::dist::test::isSmallProgram(ModuleOp module) {
 
 Verdict mlir::dist::test::checkLimits(StringRef text,
                                       const CheckOptions &options) {
-  Verdict verdict;
-  auto enter = [&](StringRef pass) {
-    verdict.pass = pass.str();
-    if (options.onPass)
-      options.onPass(pass);
-  };
-  auto finish = [&](Outcome outcome, const Twine &detail) {
-    verdict.outcome = outcome;
-    verdict.detail = detail.str();
-    return verdict;
-  };
   MLIRContext *context = getLoweringContext();
-  Diagnostics diagnostics(context);
-  auto refuse = [&](const Twine &otherwise = "") {
-    return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
-                  diagnostics.message + otherwise);
-  };
-  enter("parse");
+  CheckSteps steps(context, options);
+  steps.enter("parse");
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
       text, ParserConfig(context, /*verifyAfterParse=*/false), "case.mlir");
   if (!module)
-    return refuse();
-  enter("check-bounds");
+    return steps.refuse();
+  steps.enter("check-bounds");
   if (failed(verifyInput(*module)))
-    return refuse();
+    return steps.refuse();
   std::vector<Tensor> arguments;
   FailureOr<std::vector<Tensor>> expected = failure();
   std::string problem, error;
   OwningOpRef<ModuleOp> whole = module->clone();
   PassManager passes(context);
-  passes.addInstrumentation(std::make_unique<PassWatcher>(enter));
+  steps.watch(passes);
   passes.addPass(createDistScheduleProgram());
   if (failed(passes.run(*module)))
-    return refuse();
+    return steps.refuse();
   // All sizes are known now; the interpreter finds them by itself.
   bool isSmall = isSmallProgram(*module);
   if (isSmall) {
-    enter("interpreter");
+    steps.enter("interpreter");
     arguments = makeArguments(cast<func::FuncOp>(getEntryFunction(*module)),
                               options.seed);
     Garbage garbage(static_cast<Garbage::Kind>(options.seed % Garbage::kKinds),
@@ -135,35 +120,35 @@ Verdict mlir::dist::test::checkLimits(StringRef text,
   }
   JitOptions jit;
   jit.optLevel = options.seed % 4 == 1 ? 3 : 0;
-  jit.beforePass = [&](StringRef pass, Operation *) { enter(pass); };
+  jit.beforePass = [&](StringRef pass, Operation *) { steps.enter(pass); };
 #if __has_feature(address_sanitizer)
   jit.checksAddresses = true;
 #endif
   std::unique_ptr<JitProgram> program = JitProgram::make(*module, jit, error);
   if (!program)
-    return refuse(error);
+    return steps.refuse(error);
   if (!isSmall)
-    return finish(Outcome::Agrees, "not run");
-  enter("run");
+    return steps.finish(Outcome::Agrees, "not run");
+  steps.enter("run");
   auto got = program->run(arguments, options.seed, error);
   if (failed(got) && StringRef(error).starts_with("writes "))
-    return finish(Outcome::Wrong, error);
+    return steps.finish(Outcome::Wrong, error);
   // Who writes an element twice is not told. (A body that casts tensors is not
   // interpreted.)
   if (StringRef(problem).contains("is not known") ||
       StringRef(problem).contains("the interpreter lacks") ||
       StringRef(problem).contains("writes an element twice"))
-    return finish(Outcome::Agrees, "not compared");
+    return steps.finish(Outcome::Agrees, "not compared");
   if (failed(expected)) {
     // What the interpreter finds outside of a tensor, the program does too.
-    return finish(failed(got) ? Outcome::Rejected : Outcome::Wrong,
-                  problem + (failed(got) ? "" : " is not noticed"));
+    return steps.finish(failed(got) ? Outcome::Rejected : Outcome::Wrong,
+                        problem + (failed(got) ? "" : " is not noticed"));
   }
   if (failed(got))
-    return finish(Outcome::Wrong, error);
+    return steps.finish(Outcome::Wrong, error);
   for (size_t number = 0; number < got->size(); ++number)
     if (auto difference = findDifference((*expected)[number], (*got)[number]))
-      return finish(Outcome::Wrong,
-                    "result " + Twine(number) + ": " + *difference);
-  return finish(Outcome::Agrees, "");
+      return steps.finish(Outcome::Wrong,
+                          "result " + Twine(number) + ": " + *difference);
+  return steps.finish(Outcome::Agrees, "");
 }

@@ -6,7 +6,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 #include "test/generator/Arguments.h"
-#include "test/generator/Diagnostics.h"
+#include "test/generator/CheckSteps.h"
 #include "test/generator/Interpreter.h"
 #include <random>
 
@@ -78,55 +78,42 @@ static void addUpdates(func::FuncOp entry, uint64_t seed) {
 
 Verdict mlir::dist::test::checkLowered(StringRef text,
                                        const CheckOptions &options) {
-  Verdict verdict;
-  auto enter = [&](StringRef pass) {
-    verdict.pass = pass.str();
-    if (options.onPass)
-      options.onPass(pass);
-  };
-  auto finish = [&](Outcome outcome, const Twine &detail) {
-    verdict.outcome = outcome;
-    verdict.detail = detail.str();
-    return verdict;
-  };
-  enter("parse");
   MLIRContext *context = getLoweringContext();
-  Diagnostics diagnostics(context);
+  CheckSteps steps(context, options);
+  steps.enter("parse");
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(text, ParserConfig(context), "case.mlir");
   if (!module)
-    return finish(Outcome::Invalid, diagnostics.message);
+    return steps.finish(Outcome::Invalid, steps.diagnostics.message);
   if (!isa_and_present<func::FuncOp>(getEntryFunction(*module)))
-    return finish(Outcome::Invalid, "has no entry function");
+    return steps.finish(Outcome::Invalid, "has no entry function");
 
-  enter("one-device");
+  steps.enter("one-device");
   std::string error;
   bool isPlaced = !module->getOps<MeshOp>().empty();
   auto expected = Expectation::make(
       *module, options.seed,
       isPlaced ? Expectation::kPlacedInputs : Expectation::kInputs, error);
   if (!expected)
-    return finish(Outcome::Invalid, error);
+    return steps.finish(Outcome::Invalid, error);
 
   if (isPlaced) {
     PassManager pm(context, ModuleOp::getOperationName());
-    pm.addInstrumentation(std::make_unique<PassWatcher>(enter));
+    steps.watch(pm);
     buildSpmdPipeline(pm, options.fusesTransposes);
     if (failed(pm.run(*module)))
-      return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
-                    diagnostics.message);
+      return steps.refuse();
   }
 
   addUpdates(cast<func::FuncOp>(getEntryFunction(*module)), options.seed);
   JitOptions jit;
   jit.optLevel = pickOptLevel(options.seed);
-  jit.beforePass = [&](StringRef pass, Operation *) { enter(pass); };
+  jit.beforePass = [&](StringRef pass, Operation *) { steps.enter(pass); };
   std::unique_ptr<JitProgram> program = JitProgram::make(*module, jit, error);
   if (!program)
-    return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
-                  diagnostics.message + error);
-  enter("run");
+    return steps.refuse(error);
+  steps.enter("run");
   if (auto mistake = expected->findMistake(*program, options.isExact))
-    return finish(Outcome::Wrong, *mistake);
-  return finish(Outcome::Agrees, "");
+    return steps.finish(Outcome::Wrong, *mistake);
+  return steps.finish(Outcome::Agrees, "");
 }

@@ -19,7 +19,7 @@ static constexpr unsigned kFurtherInputs = 32;
 
 ArrayRef<llvm::StringLiteral> mlir::dist::test::getMutatedStages() {
   static constexpr llvm::StringLiteral stages[] = {
-      "dist-bufferize", "dist-cpu-select-contractions", "dist-plan-memory",
+      "dist-bufferize", "dist-select-contractions", "dist-plan-memory",
       "dist-cpu-expand-math"};
   return stages;
 }

@@ -8,7 +8,7 @@
 #include "passes/Passes.h"
 #include "passes/overlap/Passes.h"
 #include "test/generator/Arguments.h"
-#include "test/generator/Diagnostics.h"
+#include "test/generator/CheckSteps.h"
 #include "test/generator/Interpreter.h"
 #include "test/lowering/oracle/CheckLowered.h"
 #include "test/lowering/oracle/RandomSchedule.h"
@@ -59,42 +59,27 @@ FailureOr<unsigned> mlir::dist::test::overlapWhatCan(ModuleOp module) {
 namespace {
 /// A placed program, put into another order: any, or the one that the pass
 /// decides for.
-class ScheduledCase {
+class ScheduledCase : public CheckSteps {
 public:
   ScheduledCase(StringRef text, const CheckOptions &options)
-      : options(options), context(getLoweringContext()), diagnostics(context) {
+      : CheckSteps(getLoweringContext(), options) {
     prepare(text);
   }
 
   bool isReady() const { return started > 0; }
-  Verdict finish(Outcome outcome, const Twine &detail) {
-    verdict.outcome = outcome;
-    verdict.detail = detail.str();
-    return verdict;
-  }
-  void enter(StringRef pass) {
-    verdict.pass = pass.str();
-    if (options.onPass)
-      options.onPass(pass);
-  }
   /// What a pipeline that failed said. Schedules made here are legal.
   Verdict refuse(const Twine &error) {
-    bool isLegal = verdict.pass != "dist-verify-schedule";
-    return finish(diagnostics.isLocated && isLegal ? Outcome::Rejected
-                                                   : Outcome::Broken,
-                  diagnostics.message + error);
+    if (verdict.pass == "dist-verify-schedule")
+      return finish(Outcome::Broken, diagnostics.message + error);
+    return CheckSteps::refuse(error);
   }
 
-  const CheckOptions &options;
-  MLIRContext *context;
-  Diagnostics diagnostics;
   /// In the order that it was placed in, and the other.
   OwningOpRef<ModuleOp> given, module;
   std::vector<Tensor> arguments;
   std::unique_ptr<Expectation> expected;
   unsigned started = 0;
   bool isDecided = false;
-  Verdict verdict;
 
 private:
   void prepare(StringRef text);
@@ -103,6 +88,7 @@ private:
 
 void ScheduledCase::prepare(StringRef text) {
   enter("parse");
+  MLIRContext *context = getLoweringContext();
   module =
       parseSourceString<ModuleOp>(text, ParserConfig(context), "case.mlir");
   if (!module || !isa_and_present<func::FuncOp>(getEntryFunction(*module))) {
@@ -119,8 +105,7 @@ void ScheduledCase::prepare(StringRef text) {
   arguments = makeArguments(cast<func::FuncOp>(getEntryFunction(*module)),
                             options.seed);
   PassManager passes(context);
-  passes.addInstrumentation(
-      std::make_unique<PassWatcher>([this](StringRef pass) { enter(pass); }));
+  watch(passes);
   buildSpmdPipeline(passes, options.fusesTransposes);
   if (failed(passes.run(*module))) {
     refuse("");
