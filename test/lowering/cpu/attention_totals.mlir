@@ -3,8 +3,8 @@
 // after the other.
 //
 // What is formed, and how much memory it takes, is looked at where there are more than 4 Mi scores, from which on tiles are used,
-// on each device. Numbers are of fewer heads, queries and keys (%{less}): two tiles of each at least, none of them full, and
-// 64 Ki scores, from which on attention that was formed stays.
+// on each device. Numbers are of fewer heads, queries and keys (%{less}): 64 Ki scores, from which on attention that was formed
+// stays. A tile has 128 queries and 512 keys: two whole ones and a rest of both under the bias, and of keys where weights are dropped.
 //
 // RUN: split-file %s %t
 // DEFINE: %{program} = bias
@@ -25,7 +25,7 @@
 // SMALL: alive at once {{[0-9][0-9]?[0-9]?[0-9]?[0-9]?[0-9]?[0-9]?}} bytes
 //
 // A bias of each head, query and key, summed over the batch.
-// REDEFINE: %{less} = s/1030/150/g; s/1040/530/g
+// REDEFINE: %{less} = s/1030/270/g; s/x4x/x2x/g; s/<4x/<2x/g
 // RUN: %{form} | FileCheck %s --check-prefix=BIAS
 // RUN: %{run} | FileCheck %s --check-prefix=EQUAL
 // RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
@@ -93,7 +93,7 @@
 // A factor of each query, one of all, and weights that are dropped.
 // REDEFINE: %{program} = dropped
 // REDEFINE: %{wrt} = q,k,v,factor,all
-// REDEFINE: %{less} = s/1450/530/g; s/1500/540/g
+// REDEFINE: %{less} = s/1450/530/g; s/1500/1040/g
 // RUN: %{form} | FileCheck %s --check-prefix=DROPPED
 // RUN: %{run} | FileCheck %s --check-prefix=EQUAL
 // RUN: FileCheck %s --check-prefix=FORMED < %t/formed.mlir
