@@ -34,6 +34,16 @@ enum Kind : uint32_t {
 };
 
 static constexpr std::chrono::milliseconds kBeat(1000), kTick(100);
+
+/// A sign of life comes some times before it is missed.
+static std::chrono::milliseconds beatOf(std::chrono::milliseconds timeout) {
+  return std::min(kBeat, timeout / 4);
+}
+
+static int tickOf(std::chrono::milliseconds timeout) {
+  return std::min(kTick, timeout / 8 + std::chrono::milliseconds(1)).count();
+}
+
 /// What somebody may send who has not said who he is, and how long he has.
 static constexpr uint64_t kMostHello = 4096;
 static constexpr std::chrono::seconds kHello(5);
@@ -105,7 +115,12 @@ static void closeAll(std::initializer_list<int> descriptors) {
 static void prepareSocket(int descriptor) {
   int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  timeval most{5, 0};
+}
+
+/// Of a connection that is being made. None afterwards: what is sent in part
+/// would spoil what follows.
+static void boundSending(int descriptor, int seconds) {
+  timeval most{seconds, 0};
   setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
 }
 
@@ -256,9 +271,11 @@ bool ControlRoot::greet(Member &member, const Message &message) {
 }
 
 void ControlRoot::hear(Member &member) {
+  uint64_t before = member.socket.received();
   bool isOpen = member.socket.fill();
-  while (std::optional<Message> message = member.socket.next()) {
+  if (member.socket.received() != before)
     member.heard = Clock::now();
+  while (std::optional<Message> message = member.socket.next()) {
     MessageReader reader(message->text);
     switch (message->kind) {
     case Beat:
@@ -304,8 +321,9 @@ void ControlRoot::admit() {
   while ((descriptor = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)) >=
          0) {
     MessageSocket socket(descriptor);
+    // Who has said nothing for longest makes room.
     if (strangers.size() >= kMostStrangers)
-      continue;
+      strangers.erase(strangers.begin());
     prepareSocket(descriptor);
     socket.bound(kMostHello);
     strangers.push_back(std::make_unique<Member>());
@@ -336,7 +354,7 @@ void ControlRoot::admit() {
 }
 
 void ControlRoot::run() {
-  Clock::time_point beat = Clock::now();
+  Clock::time_point beat = Clock::now(), last = beat;
   bool hasTold = false;
   std::vector<pollfd> ready;
   for (;;) {
@@ -345,8 +363,14 @@ void ControlRoot::run() {
       for (const std::unique_ptr<Member> &member : *list)
         if (member && !member->isLost)
           ready.push_back({member->socket.handle(), POLLIN, 0});
-    poll(ready.data(), ready.size(), kTick.count());
+    poll(ready.data(), ready.size(), tickOf(options.timeout));
     drainWake(wake);
+    Clock::time_point now = Clock::now();
+    if (now - std::exchange(last, now) > options.timeout)
+      fail("rank 0: its process " + std::to_string(getpid()) + " on " +
+           machineName() + " was stopped for longer than " +
+           formatSeconds(options.timeout) +
+           " (--timeout), after which the others end");
     admit();
     for (const std::unique_ptr<Member> &member : members) {
       if (!member || member->isLost)
@@ -362,7 +386,7 @@ void ControlRoot::run() {
                           " (--timeout); it is stopped, or its host is cut "
                           "off");
     }
-    bool isTimeToBeat = Clock::now() - beat >= kBeat;
+    bool isTimeToBeat = Clock::now() - beat >= beatOf(options.timeout);
     if (isTimeToBeat)
       beat = Clock::now();
     std::string text = failure();
@@ -370,11 +394,12 @@ void ControlRoot::run() {
     writer.text(text);
     Message failed{Failed, writer.take()};
     for (const std::unique_ptr<Member> &member : members) {
-      if (!member || member->isLost)
+      if (!member)
         continue;
+      // Also to who is stopped, and will go on.
       if (!text.empty() && !hasTold)
         member->send(failed);
-      else if (isTimeToBeat)
+      else if (isTimeToBeat && !member->isLost)
         member->send({Beat, ""});
     }
     hasTold = !text.empty();
@@ -459,10 +484,13 @@ static int connectTo(const std::string &address, int port,
     int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0)
       throw systemError("no socket for the control channel");
-    prepareSocket(descriptor); // bounds the time to connect, too
+    prepareSocket(descriptor);
+    boundSending(descriptor, 5);
     if (connect(descriptor, reinterpret_cast<sockaddr *>(&place),
-                sizeof place) == 0)
+                sizeof place) == 0) {
+      boundSending(descriptor, 0);
       return descriptor;
+    }
     std::string why = std::strerror(errno);
     close(descriptor);
     if (Clock::now() > end)
@@ -587,7 +615,7 @@ void ControlMember::run() {
   Clock::time_point beat = Clock::now() - kBeat, heard = Clock::now();
   for (;;) {
     pollfd ready[] = {{socket.handle(), POLLIN, 0}, {wake[0], POLLIN, 0}};
-    poll(ready, 2, kTick.count());
+    poll(ready, 2, tickOf(timeout));
     drainWake(wake);
     std::function<std::string()> function;
     bool isOver;
@@ -615,7 +643,7 @@ void ControlMember::run() {
       loseRoot("has said nothing for " + formatSeconds(timeout) +
                " (--timeout); it is stopped, or its host is cut off");
     }
-    if (Clock::now() - beat >= kBeat) {
+    if (Clock::now() - beat >= beatOf(timeout)) {
       beat = Clock::now();
       MessageWriter writer;
       writer.text(function ? function() : "");

@@ -74,6 +74,7 @@ bool MessageSocket::fill() {
   if (count < 0)
     return errno == EAGAIN || errno == EWOULDBLOCK;
   read.append(buffer, count);
+  total += count;
   Header header;
   if (read.size() >= sizeof header) {
     std::memcpy(&header, read.data(), sizeof header);

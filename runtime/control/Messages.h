@@ -80,6 +80,8 @@ public:
   /// Reads what is there, without waiting. False at the end of the stream, and
   /// if a message is longer than its bound.
   bool fill();
+  /// How many bytes have come so far.
+  uint64_t received() const { return total; }
   /// The next message that is there whole.
   std::optional<Message> next();
   /// Waits for a message; none at the end of the stream.
@@ -87,7 +89,7 @@ public:
 
 private:
   int descriptor = -1;
-  uint64_t most = kMostMessage;
+  uint64_t most = kMostMessage, total = 0;
   std::string read;
 };
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 using namespace dist;
 
@@ -27,7 +28,7 @@ static const BackendLauncher &findLauncher(const std::string &name) {
       return *launcher;
     known += std::string(known.empty() ? "" : ", ") + launcher->name();
   }
-  throw Error("--backend " + name + ": not in this build; known is " + known);
+  throw Error("--backend " + name + ": not in this build; known are " + known);
 }
 
 static const BackendLauncher &findLauncher(const RunOptions &options) {
@@ -64,8 +65,19 @@ static void checkBackend(const RunOptions &options) {
 /// The one that `begin` has begun.
 static const BackendLauncher *begun = nullptr;
 
+/// A process among others, each of which would run all ranks.
+static void checkAlone(const BackendLauncher &launcher) {
+  for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char *count = std::getenv(variable);
+        count && std::string(count) != "1" && &launcher != &mpiLauncher())
+      throw Error(std::string("MPI has started ") + count +
+                  " of these processes, and each would run all ranks: give "
+                  "--backend mpi, and no -n after the program");
+}
+
 void dist::begin(const RunOptions &options) {
   checkBackend(options);
+  checkAlone(findLauncher(options));
   begun = &findLauncher(options);
   begun->begin(options);
 }

@@ -377,29 +377,57 @@ static void checkSize(const Manifest &manifest, int64_t processes) {
               (processes == 1 ? " process" : " processes") + remedy);
 }
 
-/// What must be the same in all processes.
+/// A checksum of an argument: of all of a small one, of parts of a large one,
+/// which would take long to read.
+static uint64_t sample(const Tensor &tensor) {
+  constexpr int64_t kAll = 1 << 20, kPart = 4096, kParts = 64;
+  std::string_view data(static_cast<const char *>(tensor.data), tensor.bytes());
+  if (tensor.bytes() <= kAll)
+    return checksumOf(data).xxh3;
+  MessageWriter sums;
+  for (int64_t i = 0; i < kParts; ++i)
+    sums.number(
+        checksumOf(
+            data.substr((tensor.bytes() - kPart) / (kParts - 1) * i, kPart))
+            .xxh3);
+  return checksumOf(sums.take()).xxh3;
+}
+
+/// What must be the same in all processes: the program, how it runs, and its
+/// arguments.
 static std::string describeProgram(const Manifest &manifest,
-                                   const RunOptions &options) {
-  MessageWriter writer;
+                                   const RunOptions &options,
+                                   const Arguments &arguments) {
+  MessageWriter program, writer;
   for (const Checksum &sum :
        {manifest.programChecksum, checksumOf(manifest.agreement()),
         manifest.constantsChecksum.value_or(Checksum())}) {
-    writer.number(sum.bytes);
-    writer.number(sum.xxh3);
+    program.number(sum.bytes);
+    program.number(sum.xxh3);
   }
-  writer.number(options.repeat);
-  writer.number<uint8_t>(options.trace);
-  writer.number<uint8_t>(options.stepControl != nullptr);
+  program.number(options.repeat);
+  program.number<uint8_t>(options.trace);
+  program.number<uint8_t>(options.stepControl != nullptr);
+  writer.text(program.take());
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    writer.number(sample(arguments[i]));
   return writer.take();
 }
 
-static void checkPrograms(const ControlRoot &root, const std::string &own,
-                          int64_t ranks) {
-  for (int64_t rank = 1; rank < ranks; ++rank)
-    if (root.textOf(rank, Stage::Ready) != own)
-      throw Error("rank " + std::to_string(rank) +
-                  " has another program than rank 0, or runs it another way: "
-                  "all hosts need the same bundle and the same options");
+static void checkPrograms(const ControlRoot &root, const Manifest &manifest,
+                          const std::string &own, int64_t rank) {
+  std::string text = root.textOf(rank, Stage::Ready),
+              name = "rank " + std::to_string(rank);
+  MessageReader ours(own), theirs(text);
+  if (ours.text() != theirs.text())
+    throw Error(name + " has another program than rank 0, or runs it another "
+                       "way: all hosts need the same bundle, or the same "
+                       "module under the same path, and the same options");
+  for (const TensorDesc &desc : manifest.arguments)
+    if (ours.number<uint64_t>() != theirs.number<uint64_t>())
+      throw Error(name + " has other values of '" + desc.name +
+                  "' than rank 0: all hosts need the same inputs, weights and "
+                  "checkpoints, and the same --random");
 }
 
 RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
@@ -411,13 +439,14 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   Topology topology = topologyOf(manifest);
   ControlRoot *root = session->root.get();
   ControlMember *member = session->member.get();
-  std::string print = describeProgram(manifest, options);
+  std::string print = describeProgram(manifest, options, arguments);
   if (root) {
     root->setDescribe(
         [topology](int64_t rank) { return topology.describe(rank); });
     root->await(Stage::Here);
     root->await(Stage::Ready);
-    checkPrograms(*root, print, library.size());
+    for (int64_t rank = 1; rank < library.size(); ++rank)
+      checkPrograms(*root, manifest, print, rank);
   } else {
     member->reach(Stage::Ready, print);
   }

@@ -118,6 +118,11 @@ class Ends(processes.Failures):
             self.say([*start(family, 2), *execute], "inputs not given")
             self.say([*start(family, 3), *execute, "--random=1"], "has 2 devices, and MPI has started 3 processes: mpirun -n 2")
             self.say([*start(family, 2), *execute, "--random=1", "--bind-address=here"], "--bind-address here: must be an IPv4 address")
+            ranks = [*start(family, 1), *execute, "--random=1", ":", "-n", "1", *execute]
+            self.say([*ranks, "--random=2"], "rank 1 has other values of 't' than rank 0")
+            self.say([*ranks, "--random=1", "--repeat=2"], "rank 1 has another program than rank 0, or runs it another way")
+            alone = subprocess.run([*start(family, 2), processes.EXEC, bundle, "--random=1"], capture_output=True, text=True)
+            assert alone.returncode != 0 and "MPI has started 2 of these processes" in alone.stderr, alone
         # Whoever starts processes without MPI.
         for variables, starter in ({"WORLD_SIZE": "2", "RANK": "0"}, "torchrun"), ({"SLURM_NTASKS": "2", "SLURM_PROCID": "0"}, "srun"):
             words = [f"{name}={value}" for name, value in variables.items()]
@@ -165,6 +170,8 @@ class Hosts:
 
     def __exit__(self, *unused):
         for host in self.names:
+            pids = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout.split()
+            subprocess.run(["kill", "-KILL", *pids], check=False, capture_output=True)
             self.ip("netns", "delete", host, check=False)
         self.ip("link", "delete", self.name, check=False)
 
@@ -207,9 +214,9 @@ def check_three_hosts(work):
             assert time.monotonic() < end, "processes are left"
             time.sleep(0.02)
         # Open MPI waits for its own daemon on the host that is gone.
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        subprocess.run(["pkill", "-KILL", "-f", f"orted.*{hosts.names[2]}"], check=False)
+        process.kill()
+        process.stderr.close()
+        process.wait()
 
 
 def has_namespaces():

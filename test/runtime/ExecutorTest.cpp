@@ -131,11 +131,12 @@ TEST(Launcher, NamesWhatIsMissing) {
 TEST(Launcher, NamesTheBackendsThereAre) {
   Program program = loadBundle(makeBundle("backend.dist", makeManifest()));
   RunOptions options;
-  options.backend = "mpi";
+  options.backend = "nccl";
   EXPECT_EQ(errorOf([&] {
               launch(program, {{"x", makeInput()}}, options);
             }),
-            "--backend mpi: not in this build; known is threads, processes");
+            "--backend nccl: not in this build; known are threads, processes, "
+            "mpi");
 }
 
 TEST_P(Executor, FailureOfARankIsTheError) {
@@ -362,8 +363,9 @@ TEST(DistExec, ErrorsExitWithOneAndSayWhy) {
   fails("nowhere.dist", "dist-exec: error: nowhere.dist/manifest.json");
   fails(bundle, "inputs not given");
   fails(bundle + " --input x=none.npy", "none.npy: cannot open");
-  fails(bundle + " --input x=random --backend mpi",
-        "--backend mpi: not in this build");
+  fails(bundle + " --input x=random --backend nccl",
+        "--backend nccl: not in this build; known are threads, processes, "
+        "mpi");
   fails(bundle + " --input x=random --repeat 0", "--repeat");
   fails(bundle + " --input x=random --repeat 99999999999999999999",
         "must be a whole number of at least 1, and less than 2^63");
