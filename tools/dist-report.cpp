@@ -82,6 +82,7 @@ int main(int argc, char **argv) {
       "of "
       "the tensors\nalive at once in program order, arguments included. Work "
       "is "
-      "that of contractions:\na multiplication and an addition are 2 FLOP.\n");
+      "that of contractions:\na multiplication and an addition are 2 FLOP.\n",
+      &options.printMachine);
   return finishOutput("dist-report", failed(run()));
 }

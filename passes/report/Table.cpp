@@ -464,7 +464,7 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
            << (simulation ? " of the schedules that fit the memory" : "")
            << "\n";
   for (const ScheduleReport *one : idleLeast)
-    stream << "    " << one->schedule << " has a least figure, and leaves "
+    stream << "    " << one->schedule << " has a star, and leaves "
            << percentText(one->report->idle.share)
            << " of the ranks' time for products idle\n";
   if (isMost)
