@@ -97,7 +97,7 @@ void AttentionExpansion::keepCopy(unsigned number, ArrayRef<unsigned> dims) {
 void AttentionExpansion::fillCopy(const Copy &copy, Range queries) {
   Range keys = {b.getIndexAttr(0), sizes[op.getKeyDim()]};
   generic({operand(copy.number, queries, keys)},
-          copyOrOperand(copy.number, queries, keys), copy.dims,
+          copyOrOperand(copy.number, queries, keys, copy.dims), copy.dims,
           [&](ValueRange v) {
             return v[0].getType() == v[1].getType() ? v[0] : widen(v[0]);
           });
@@ -124,9 +124,12 @@ void AttentionExpansion::fillQueryCopies(Range queries) {
 }
 
 AttentionExpansion::View
-AttentionExpansion::copyOrOperand(unsigned number, Range queries, Range keys) {
-  const Copy *copy = llvm::find_if(
-      copies, [&](const Copy &copy) { return copy.number == number; });
+AttentionExpansion::copyOrOperand(unsigned number, Range queries, Range keys,
+                                  ArrayRef<unsigned> dims) {
+  const Copy *copy = llvm::find_if(copies, [&](const Copy &copy) {
+    return copy.number == number &&
+           (dims.empty() || ArrayRef(copy.dims) == dims);
+  });
   if (copy == copies.end())
     return operand(number, queries, keys);
   SmallVector<OpFoldResult> offsets, extents, strides(2, b.getIndexAttr(1));

@@ -120,7 +120,8 @@ protected:
     return llvm::is_contained(dims, op.getQueryDim());
   }
   /// The same as `operand`, from the copy if there is one.
-  View copyOrOperand(unsigned number, Range queries, Range keys);
+  View copyOrOperand(unsigned number, Range queries, Range keys,
+                     ArrayRef<unsigned> dims = {});
   void fill(View to, const APFloat &value);
   /// Over the dimensions of `loops`. The body also takes the old value.
   /// Dimensions that the output lacks are summed.

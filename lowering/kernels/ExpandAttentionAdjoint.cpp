@@ -153,7 +153,7 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
     addTerms(total, view, queries, keys);
   unsigned init = op.getFirstInit();
   View scoreCotangents = asFactor(dx, narrowCotangents);
-  multiplyAdd(scoreCotangents, copyOrOperand(1, queries, keys),
+  multiplyAdd(scoreCotangents, copyOrOperand(1, queries, keys, {j, d}),
               operand(init, queries, keys), {i, d, j});
   multiplyAdd(scoreCotangents, copyOrOperand(0, queries, keys),
               operand(init + 1, queries, keys), {j, d, i});
@@ -199,6 +199,9 @@ void AdjointExpansion::run() {
   unsigned i = op.getQueryDim(), j = op.getKeyDim(), d = op.getFeatureDim(),
            e = op.getValueDim();
   keepCopy(0, {i, d});
+  // Scores are the same product as forward's, in the same order: those of large
+  // numbers would exceed the largest otherwise.
+  keepCopy(1, {d, j});
   keepCopy(1, {j, d});
   keepCopy(2, {j, e});
   keepCopy(op.getCotangentOperand(), {i, e});
