@@ -68,7 +68,7 @@ void check(const std::string &name, std::vector<LoopRow> loops,
   }
   for (int32_t flags = 0; flags < 8; ++flags) {
     bool accumulate = flags & DIST_CONTRACT_ACCUMULATE;
-    std::string message = runRanks(line(1), [&](dist_rank *rank) {
+    std::string message = runThreads(line(1), [&](dist_rank *rank) {
       std::mt19937 random(7);
       std::uniform_int_distribution<int> small(-4, 4);
       std::vector<float> a(span(loops, &LoopRow::a)),
@@ -232,7 +232,7 @@ TEST(Contract, Constants) {
 TEST(Contract, ConstantsByAddress) {
   const int64_t m = 40, n = 33, k = 17;
   std::vector<LoopRow> loops{{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}};
-  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+  std::string message = runThreads(line(1), [&](dist_rank *rank) {
     std::vector<float> a(m * k, 1.0f), first(n * k, 2.0f), second(n * k, 3.0f),
         c(m * n);
     for (int round = 0; round < 2; ++round)
@@ -254,7 +254,7 @@ TEST(Contract, ConstantsByAddress) {
 TEST(Contract, ConstantsNotFinite) {
   const int64_t m = 40, n = 33, k = 17;
   std::vector<LoopRow> loops{{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}};
-  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+  std::string message = runThreads(line(1), [&](dist_rank *rank) {
     std::vector<float> a(m * k, 1.0f), b(n * k, 2.0f), c(m * n);
     a[3 * k + 5] = NAN;
     a[39 * k] = -INFINITY;
@@ -436,7 +436,7 @@ TEST(Contract, RefusesOtherTypes) {
   for (auto [in, out] : std::vector<std::pair<dist_dtype, dist_dtype>>{
            {DIST_F64, DIST_F64}, {DIST_I32, DIST_I32}, {DIST_F32, DIST_F64}}) {
     std::string message =
-        runRanks(line(1), [&, in = in, out = out](dist_rank *rank) {
+        runThreads(line(1), [&, in = in, out = out](dist_rank *rank) {
           double x[4] = {}, y[4] = {};
           EXPECT_NE(dist_contract(rank, in, out, 0, 1, loops, x, x, y), 0);
           return 0;
@@ -459,12 +459,13 @@ TEST(Contract, IsDeterministic) {
       x = normal(random);
   std::vector<std::vector<float>> results(6, std::vector<float>(64 * 80));
   for (int round = 0; round < 2; ++round)
-    EXPECT_EQ(runRanks(line(3),
-                       [&](dist_rank *rank) {
-                         return dist_contract(
-                             rank, DIST_F32, DIST_F32, 0, 3, loops, a.data(),
-                             b.data(), results[3 * round + rank->index].data());
-                       }),
+    EXPECT_EQ(runThreads(line(3),
+                         [&](dist_rank *rank) {
+                           return dist_contract(
+                               rank, DIST_F32, DIST_F32, 0, 3, loops, a.data(),
+                               b.data(),
+                               results[3 * round + rank->index].data());
+                         }),
               "");
   for (const std::vector<float> &result : results)
     EXPECT_EQ(result, results[0]);

@@ -176,7 +176,7 @@ std::vector<float> numbers(std::mt19937 &random, int64_t count) {
 /// must stay. A constant kernel at another address is another one.
 void check(const Case &c) {
   std::vector<int64_t> table = c.table();
-  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+  std::string message = runThreads(line(1), [&](dist_rank *rank) {
     std::mt19937 random(11);
     std::vector<float> image = numbers(random, c.imageSize),
                        bias = numbers(random, c.groups * c.features),
@@ -229,7 +229,7 @@ bool areSame(const std::vector<float> &a, const std::vector<float> &b) {
 void checkBounds(const Case &c, float low, float high,
                  const std::vector<float> &odd) {
   std::vector<int64_t> table = c.table();
-  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+  std::string message = runThreads(line(1), [&](dist_rank *rank) {
     std::mt19937 random(7);
     std::vector<float> image = numbers(random, c.imageSize),
                        bias = numbers(random, c.groups * c.features),
@@ -266,9 +266,9 @@ void checkBounds(const Case &c, float low, float high,
         // Of constant kernels, oneDNN may make Winograd's products.
         int32_t flags = call.flags | DIST_CONVOLVE_CLAMP |
                         (added ? DIST_CONVOLVE_CONSTANT_KERNEL : 0);
-        if (dist_convolve(rank, DIST_F32, flags,
-                          c.windows.size(), table.data(), call.image.data(),
-                          kernel.data(), added, out.data(), low, high))
+        if (dist_convolve(rank, DIST_F32, flags, c.windows.size(), table.data(),
+                          call.image.data(), kernel.data(), added, out.data(),
+                          low, high))
           return 1;
         EXPECT_TRUE(areSame(out, expected))
             << toString(c) << "bounds " << low << " " << high << " call "
@@ -333,7 +333,7 @@ TEST(Convolve, AnyShape) {
 /// Runs it with kernels that have odd numbers, with bounds and without.
 void checkOddKernels(const Case &c) {
   std::vector<int64_t> table = c.table();
-  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+  std::string message = runThreads(line(1), [&](dist_rank *rank) {
     std::mt19937 random(3);
     std::vector<float> image = numbers(random, c.imageSize),
                        start = numbers(random, c.outSize);
@@ -404,7 +404,7 @@ void checkRounding(const Case &c, const std::vector<float> &image,
     reference(c, image.data(), kernel.data(), added, accumulate, expected);
     reference(c, most.data(), weights.data(), added ? biases.data() : nullptr,
               accumulate, sizes);
-    std::string message = runRanks(line(1), [&](dist_rank *rank) {
+    std::string message = runThreads(line(1), [&](dist_rank *rank) {
       for (int32_t bounds : {0, int32_t(DIST_CONVOLVE_CLAMP), 0}) {
         std::vector<float> out = start;
         if (dist_convolve(rank, DIST_F32,
@@ -484,8 +484,8 @@ TEST(Convolve, NeighboursDoNotCount) {
 
 // oneDNN makes a bound of a NaN.
 TEST(Convolve, BoundsKeepNaN) {
-  const std::vector<float> odd[] = {{}, {nan}, {inf}, {-inf}, {inf, -inf, nan},
-                                    {largest, -largest}};
+  const std::vector<float> odd[] = {
+      {}, {nan}, {inf}, {-inf}, {inf, -inf, nan}, {largest, -largest}};
   const std::pair<float, float> bounds[] = {
       {0.0f, inf}, {0.0f, 6.0f}, {-1.0f, 1.0f}, {-inf, 2.0f}, {-inf, inf}};
   size_t shift = 0;
@@ -546,7 +546,7 @@ TEST(Convolve, RefusesWhatItCannotCompute) {
   float x[16] = {}, y[16] = {}, low = 0, high = 0;
   int32_t flags = 0;
   auto call = [&](int32_t dtype, int32_t windows) {
-    return runRanks(line(1), [&](dist_rank *rank) {
+    return runThreads(line(1), [&](dist_rank *rank) {
       return dist_convolve(rank, dtype, flags, windows, table.data(), x, x,
                            nullptr, y, low, high);
     });
