@@ -537,13 +537,14 @@ TEST_P(Collectives, EveryCommunicatorEveryDtype) {
   EXPECT_EQ(runThreads(topology,
                        [&](dist_rank *rank) { return tryAll(rank, dtypes); }),
             "");
-  // What messages carry depends on the size of an element alone.
+  // What these do depends on the size of an element alone.
+  auto trySome = [&](dist_rank *rank) {
+    return tryAll(rank, {DIST_F32, DIST_BF16});
+  };
   if (mesh.size() <= 8)
-    EXPECT_EQ(runMessages(topology,
-                          [&](dist_rank *rank) {
-                            return tryAll(rank, {DIST_F32, DIST_BF16});
-                          }),
-              "");
+    EXPECT_EQ(runMessages(topology, trySome), "");
+  if (forkedMemoryHasNew && mesh.size() <= 6)
+    EXPECT_EQ(runProcesses(topology, trySome), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -555,7 +556,9 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<int64_t>{2, 3}, std::vector<int64_t>{2, 2, 2},
                     std::vector<int64_t>{3, 4}));
 
-TEST(Reductions, NaNWinsMaxAndMin) {
+DIST_ON_RANKS(Reductions, Way::Threads, Way::Messages, Way::Processes);
+
+TEST_P(Reductions, NaNWinsMaxAndMin) {
   std::string message = runRanks(line(3), [](dist_rank *rank) {
     float in[4] = {1, 2, 3, 4}, out[4];
     in[rank->index] = __builtin_nanf("");
@@ -571,7 +574,7 @@ TEST(Reductions, NaNWinsMaxAndMin) {
 }
 
 // 1e8 + 1 - 1e8 depends on the order; it must be that of the places.
-TEST(Reductions, AreCombinedInTheOrderOfThePlaces) {
+TEST_P(Reductions, AreCombinedInTheOrderOfThePlaces) {
   for (int round = 0; round < 20; ++round) {
     std::string message = runRanks(line(3), [](dist_rank *rank) {
       const float operands[3] = {1e8f, 1.0f, -1e8f};
@@ -588,7 +591,7 @@ TEST(Reductions, AreCombinedInTheOrderOfThePlaces) {
 }
 
 // In f16, 2048 + 1 + 1 is 2048 if every step rounds, and 2050 if only the last.
-TEST(Reductions, HalvesRoundOnce) {
+TEST_P(Reductions, HalvesRoundOnce) {
   std::string message = runRanks(line(3), [](dist_rank *rank) {
     uint16_t in = floatToHalf(rank->index ? 1 : 2048), out;
     EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_F16, DIST_SUM, 1, &in, &out),
@@ -603,7 +606,7 @@ TEST(Reductions, HalvesRoundOnce) {
   EXPECT_EQ(message, "");
 }
 
-TEST(Reductions, IntegersWrap) {
+TEST_P(Reductions, IntegersWrap) {
   std::string message = runRanks(line(2), [](dist_rank *rank) {
     int32_t in = INT32_MAX, out;
     EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_I32, DIST_SUM, 1, &in, &out),

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 
 using namespace dist;
 using namespace dist::test;
@@ -20,7 +21,13 @@ static int32_t reduceOne(dist_rank *rank, int32_t comm = 0, int64_t count = 1,
   return dist_all_reduce(rank, comm, stream, -1, DIST_F32, op, count, in, out);
 }
 
-TEST(Failure, OfOneRankEndsAllWithItsMessage) {
+DIST_ON_RANKS(Failure, Way::Threads, Way::Processes);
+DIST_ON_RANKS(Checks, Way::Threads, Way::Processes);
+DIST_ON_RANKS(Mismatches, Way::Threads, Way::Processes);
+DIST_ON_RANKS(Deadlock, Way::Threads, Way::Processes);
+DIST_ON_RANKS(Arguments, Way::Threads, Way::Processes);
+
+TEST_P(Failure, OfOneRankEndsAllWithItsMessage) {
   for (int64_t ranks : {1, 2, 3, 8, 24}) {
     std::string message = runRanks(line(ranks), [&](dist_rank *rank) {
       if (rank->index == ranks - 1)
@@ -35,7 +42,7 @@ TEST(Failure, OfOneRankEndsAllWithItsMessage) {
   }
 }
 
-TEST(Failure, IsSticky) {
+TEST_P(Failure, IsSticky) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     if (rank->index == 1)
       return fail(rank, "first");
@@ -47,7 +54,7 @@ TEST(Failure, IsSticky) {
   EXPECT_TRUE(mentions(message, {"first"}));
 }
 
-TEST(Failure, ByReturningAStatus) {
+TEST_P(Failure, ByReturningAStatus) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
     if (rank->index == 1)
       return 5;
@@ -57,7 +64,7 @@ TEST(Failure, ByReturningAStatus) {
   EXPECT_EQ(message, "rank 1 (a=1): the program returned status 5");
 }
 
-TEST(Failure, ByAnException) {
+TEST_P(Failure, ByAnException) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
     if (rank->index == 2)
       throw Error("no such file");
@@ -66,7 +73,7 @@ TEST(Failure, ByAnException) {
   EXPECT_EQ(message, "rank 2 (a=2): no such file");
 }
 
-TEST(Failure, LeavesCollectivesOnOtherStreams) {
+TEST_P(Failure, LeavesCollectivesOnOtherStreams) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
     if (rank->index == 2)
       return fail(rank, "gone");
@@ -80,7 +87,8 @@ TEST(Failure, LeavesCollectivesOnOtherStreams) {
 // Checks of the program, below dist_main
 //===----------------------------------------------------------------------===//
 
-static std::atomic<int> reached;
+/// In memory that all ranks share, whatever they are.
+static std::unique_ptr<std::atomic<int>> reached;
 
 /// What a kernel does where check 1 does not hold, on rank 0.
 static void failCheck(dist_rank *rank, int64_t *status) {
@@ -95,7 +103,7 @@ static std::string runMain(dist_main_fn entry) {
   Topology topology = line(2);
   topology.checks = {{"the sky is up", false},
                      {"the index is in [0, 5)", true}};
-  reached = 0;
+  reached = std::make_unique<std::atomic<int>>(0);
   return runRanks(topology, [&](dist_rank *rank) {
     int64_t status[3] = {0, 0, 0};
     return rank->callMain(entry, nullptr, nullptr, nullptr, status);
@@ -103,31 +111,31 @@ static std::string runMain(dist_main_fn entry) {
 }
 
 // A failing call does not return.
-TEST(Checks, EndTheRunBeforeACollective) {
+TEST_P(Checks, EndTheRunBeforeACollective) {
   EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
                        int64_t *status) {
               failCheck(rank, status);
               reduceOne(rank);
-              ++reached;
+              ++*reached;
             }),
             "rank 0 (a=0): the index is in [0, 5), not 7");
-  EXPECT_EQ(reached, 0);
+  EXPECT_EQ(*reached, 0);
 }
 
-TEST(Checks, EndTheRunBeforeACollectiveOnAnotherStream) {
+TEST_P(Checks, EndTheRunBeforeACollectiveOnAnotherStream) {
   EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
                        int64_t *status) {
               failCheck(rank, status);
               reduceOne(rank, 0, 1, DIST_SUM, /*stream=*/1);
               dist_event_record(rank, 0, 1);
               dist_stream_wait(rank, 0, 0);
-              ++reached;
+              ++*reached;
             }),
             "rank 0 (a=0): the index is in [0, 5), not 7");
-  EXPECT_EQ(reached, 0);
+  EXPECT_EQ(*reached, 0);
 }
 
-TEST(Checks, EndTheRunWhereTheProgramAsks) {
+TEST_P(Checks, EndTheRunWhereTheProgramAsks) {
   EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
                        int64_t *status) {
               failCheck(rank, status);
@@ -137,20 +145,20 @@ TEST(Checks, EndTheRunWhereTheProgramAsks) {
             "rank 0 (a=0): the index is in [0, 5), not 7");
 }
 
-TEST(Checks, EndTheRunAtTheProgramsEnd) {
+TEST_P(Checks, EndTheRunAtTheProgramsEnd) {
   EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
                        int64_t *status) {
               reduceOne(rank);
               if (rank->index == 1)
                 status[0] = 1;
-              ++reached;
+              ++*reached;
             }),
             "rank 1 (a=1): the sky is up");
   // Rank 0 may still be on its way out of the collective.
-  EXPECT_GE(reached, 1);
+  EXPECT_GE(*reached, 1);
 }
 
-TEST(Checks, ThatTheManifestLacksAreNamed) {
+TEST_P(Checks, ThatTheManifestLacksAreNamed) {
   EXPECT_TRUE(mentions(runMain([](dist_rank *rank, void *const *, void *const *,
                                   void *, int64_t *status) { status[0] = 9; }),
                        {"check 8 of the program failed"}));
@@ -162,7 +170,7 @@ struct Mismatch {
   const char *expected[2];
 };
 
-TEST(Mismatch, IsReportedWithBothCalls) {
+TEST_P(Mismatches, IsReportedWithBothCalls) {
   static float in[64], out[64];
   static const int64_t there[] = {0, 1}, back[] = {1, 0};
   const Mismatch mismatches[] = {
@@ -205,7 +213,7 @@ TEST(Mismatch, IsReportedWithBothCalls) {
   }
 }
 
-TEST(Mismatch, NamesTheSites) {
+TEST_P(Mismatches, NamesTheSites) {
   Topology topology = line(2);
   topology.sites = {{"h.0.attn"}, {"h.0.mlp"}};
   std::string message = runRanks(topology, [&](dist_rank *rank) {
@@ -219,7 +227,7 @@ TEST(Mismatch, NamesTheSites) {
 }
 
 // Equal calls at different places of the program are not the same call.
-TEST(Mismatch, OfSites) {
+TEST_P(Mismatches, OfSites) {
   Topology topology = line(2);
   topology.sites = {{"h.0.attn"}, {"h.0.mlp"}};
   std::string message = runRanks(topology, [&](dist_rank *rank) {
@@ -231,7 +239,7 @@ TEST(Mismatch, OfSites) {
   EXPECT_TRUE(mentions(message, {"(site 0: h.0.attn)", "(site 1: h.0.mlp)"}));
 }
 
-TEST(Deadlock, WhenARankEndsEarly) {
+TEST_P(Deadlock, WhenARankEndsEarly) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
     return rank->index == 1 ? 0 : reduceOne(rank) * 0;
   });
@@ -239,7 +247,7 @@ TEST(Deadlock, WhenARankEndsEarly) {
                                  "rank 0 (a=0) waits in all_reduce"}));
 }
 
-TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
+TEST_P(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
   Mesh mesh = makeMesh({2});
   Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(0)}});
   std::string message = runRanks(topology, [&](dist_rank *rank) {
@@ -251,7 +259,7 @@ TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
       message, {"deadlock", "over communicator 0", "over communicator 1"}));
 }
 
-TEST(Deadlock, OnAStreamWhoseHostWaits) {
+TEST_P(Deadlock, OnAStreamWhoseHostWaits) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     if (rank->index == 1)
       return 0;
@@ -263,7 +271,7 @@ TEST(Deadlock, OnAStreamWhoseHostWaits) {
       message, {"deadlock", "on stream 3", "rank 0 (a=0) waits for stream 3"}));
 }
 
-TEST(Arguments, OutOfRangeAreNamed) {
+TEST_P(Arguments, OutOfRangeAreNamed) {
   using Call = std::function<int32_t(dist_rank *)>;
   static float x[4], y[4];
   static const int64_t twice[] = {0, 1, 0, 0}, outside[] = {0, 2};

@@ -114,7 +114,9 @@ void checkAdjoint(const HaloCase &c, uint64_t seed) {
       << c.boundary;
 }
 
-TEST(Halo, AdjointIdentity) {
+DIST_ON_RANKS(Halo, Way::Threads, Way::Messages, Way::Processes);
+
+TEST_P(Halo, AdjointIdentity) {
   std::mt19937_64 random(7);
   auto below = [&](int64_t end) {
     return static_cast<int64_t>(random() % end);
@@ -132,7 +134,7 @@ TEST(Halo, AdjointIdentity) {
 }
 
 /// Two dimensions one after the other: corners come along, and go home.
-TEST(Halo, CornersByExchangeOfBoth) {
+TEST_P(Halo, CornersByExchangeOfBoth) {
   // 2 x 2 ranks, each with one element of [2, 2].
   Mesh mesh = makeMesh({2, 2});
   Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
@@ -163,7 +165,7 @@ TEST(Halo, CornersByExchangeOfBoth) {
 }
 
 /// 256 and eight times 1 in bf16, of which 256 + 1 is 256.
-TEST(Halo, NarrowFloatsRoundOnce) {
+TEST_P(Halo, NarrowFloatsRoundOnce) {
   std::string message = runRanks(line(3), [](dist_rank *rank) {
     std::vector<float> wide(9, 1);
     wide[4] = 256;
@@ -181,7 +183,7 @@ TEST(Halo, NarrowFloatsRoundOnce) {
   EXPECT_EQ(message, "");
 }
 
-TEST(Halo, RefusesWhatDoesNotExist) {
+TEST_P(Halo, RefusesWhatDoesNotExist) {
   auto runWith = [](int64_t whole, int64_t low, int32_t boundary) {
     return runRanks(line(2), [&](dist_rank *rank) {
       double in[4] = {}, out[8] = {};

@@ -21,17 +21,7 @@ using namespace dist::test;
 
 namespace {
 
-using Body = std::function<int32_t(dist_rank *)>;
-
-std::string runProcesses(const Topology &topology, const Body &body,
-                         int milliseconds = 10000) {
-  ProcessesRun run(topology, {}, 1 << 22, 1 << 16,
-                   std::chrono::milliseconds(milliseconds));
-  run.answer = [](int64_t, Message) { return std::nullopt; };
-  bool ok = run.run([&](dist_rank &rank) { return body(&rank); });
-  return ok ? "" : run.message();
-}
-
+// Not of the test's own memory, which sanitizers keep apart.
 float *floats(dist_rank *rank, int64_t count) {
   return static_cast<float *>(
       (new std::shared_ptr<void>(rank->backend.allocate(count * 4)))->get());

@@ -3,8 +3,10 @@
 #ifndef DIST_TEST_RUNTIME_RANKS_H
 #define DIST_TEST_RUNTIME_RANKS_H
 
+#include "ForkedMemory.h"
 #include "Mailbox.h"
 #include "runtime/messages/MessagesRun.h"
+#include "runtime/processes/ProcessesRun.h"
 #include "runtime/threads/ThreadsRun.h"
 
 #include <gtest/gtest.h>
@@ -62,14 +64,72 @@ std::string runMessages(const Topology &topology, Body body) {
     ofRanks.emplace_back(rank, &links.emplace_back(box, rank));
   MessagesRun run(topology, {}, ofRanks, 1);
   bool ok = run.run([&](dist_rank &rank) -> int32_t { return body(&rank); });
-  return ok ? "" : "by messages: " + run.message();
+  return ok ? "" : run.message();
 }
 
-/// Both, if the first succeeds.
+/// The same, for ranks that are processes. What a test finds wrong in one of
+/// them fails the run.
+template <class Body>
+std::string runProcesses(const Topology &topology, Body body,
+                         int milliseconds = 20000) {
+  std::string message;
+  withOwnMemory([&] {
+    ProcessesRun run(topology, {}, 1 << 22, 1 << 16,
+                     std::chrono::milliseconds(milliseconds));
+    run.answer = [](int64_t, Message) { return std::nullopt; };
+    bool ok = run.run([&](dist_rank &rank) {
+      int32_t status = 0;
+      withForkedMemory([&] { status = body(&rank); });
+      if (testing::Test::HasFailure())
+        throw Error("its test has failed");
+      return status;
+    });
+    message = ok ? "" : run.message();
+  });
+  return message;
+}
+
+/// What ranks may be.
+enum class Way { Threads, Messages, Processes };
+
+inline std::string nameOf(const testing::TestParamInfo<Way> &info) {
+  const char *const names[] = {"Threads", "Messages", "Processes"};
+  return names[static_cast<int>(info.param)];
+}
+
+/// Those of `wanted` that can be: see ForkedMemory.h.
+inline std::vector<Way> possible(std::vector<Way> wanted) {
+  if (!forkedMemoryHasNew)
+    std::erase(wanted, Way::Processes);
+  return wanted;
+}
+
+/// Tests whose ranks are what the parameter says, in `runRanks`.
+class OnRanks : public testing::TestWithParam<Way> {
+public:
+  static inline Way way;
+
+protected:
+  void SetUp() override { way = GetParam(); }
+};
+
+/// `suite` is made of TEST_P, whose ranks are threads, processes, ….
+#define DIST_ON_RANKS(suite, ...)                                              \
+  using suite = ::dist::test::OnRanks;                                         \
+  INSTANTIATE_TEST_SUITE_P(                                                    \
+      , suite, testing::ValuesIn(::dist::test::possible({__VA_ARGS__})),       \
+      ::dist::test::nameOf)
+
 template <class Body>
 std::string runRanks(const Topology &topology, Body body) {
-  std::string message = runThreads(topology, body);
-  return message.empty() ? runMessages(topology, body) : message;
+  switch (OnRanks::way) {
+  case Way::Threads:
+    return runThreads(topology, body);
+  case Way::Messages:
+    return runMessages(topology, body);
+  case Way::Processes:
+    return runProcesses(topology, body);
+  }
 }
 
 /// Fails the run, as the host side of the runtime does; returns a status.

@@ -100,7 +100,9 @@ void checkCase(const RowsCase &c, uint64_t seed, int32_t stream) {
   ASSERT_EQ(message, "") << c.whole << " rows, " << c.count << " indices";
 }
 
-TEST(Rows, ClosedForm) {
+DIST_ON_RANKS(Rows, Way::Threads, Way::Messages, Way::Processes);
+
+TEST_P(Rows, ClosedForm) {
   std::mt19937_64 random(5);
   auto below = [&](int64_t end) {
     return static_cast<int64_t>(random() % end);
@@ -113,20 +115,20 @@ TEST(Rows, ClosedForm) {
 }
 
 /// Few of many rows, which are sorted otherwise.
-TEST(Rows, FewOfMany) {
+TEST_P(Rows, FewOfMany) {
   checkCase({{3}, 1, 5000, 1, 40}, 1, 0);
   checkCase({{2, 2}, 1, 5001, 1, 600}, 2, 0);
   checkCase({{2, 2}, 1, 5001, 1, 700}, 2, 0);
 }
 
 /// Fewer rows than ranks, and nobody who names any.
-TEST(Rows, EmptyBlocksAndNoIndices) {
+TEST_P(Rows, EmptyBlocksAndNoIndices) {
   checkCase({{4}, 1, 2, 3, 5}, 1, 0);
   checkCase({{4}, 1, 2, 3, 0}, 1, 0);
 }
 
 /// A plan is made anew where indices change, and only there.
-TEST(Rows, PlansFollowTheIndices) {
+TEST_P(Rows, PlansFollowTheIndices) {
   std::string message = runRanks(line(2), [](dist_rank *rank) {
     double in[2] = {rank->index * 2.0, rank->index * 2.0 + 1}, out;
     const RowPlan *before = nullptr;
@@ -147,7 +149,7 @@ TEST(Rows, PlansFollowTheIndices) {
 
 /// 256 and eight times 1 in bf16, of which 256 + 1 is 256: sums are rounded
 /// once by who has the rows, and once at home.
-TEST(Rows, NarrowFloatsRoundOncePerSide) {
+TEST_P(Rows, NarrowFloatsRoundOncePerSide) {
   std::string message = runRanks(line(3), [](dist_rank *rank) {
     std::vector<float> wide = {rank->index == 0 ? 256.f : 1.f, 1, 1};
     std::vector<uint16_t> in(3);
@@ -167,7 +169,7 @@ TEST(Rows, NarrowFloatsRoundOncePerSide) {
 }
 
 /// A row is named once, however many indices name it; it is sent once.
-TEST(Rows, PlansNameRowsOnce) {
+TEST(RowPlans, NameRowsOnce) {
   Topology topology = makeTopology(makeMesh({3}), {{{0, 1, 3, 1}}});
   RowPlan::List<int64_t> indices = {5, 2, 5, 0, 4, 5};
   RowPlan plan(0, topology.comms[0], 6, indices.size(), indices.data());
@@ -182,7 +184,7 @@ TEST(Rows, PlansNameRowsOnce) {
   EXPECT_EQ(plan.rows, (RowPlan::List<int64_t>{1, 0, 1, 0, 0, 1}));
 }
 
-TEST(Rows, RefusesWhatDoesNotExist) {
+TEST_P(Rows, RefusesWhatDoesNotExist) {
   auto runWith = [](int32_t plan, int64_t whole, int64_t index,
                     bool isMade = true) {
     return runRanks(line(2), [&](dist_rank *rank) {

@@ -14,9 +14,13 @@
 using namespace dist;
 using namespace dist::test;
 
+DIST_ON_RANKS(Streams, Way::Threads, Way::Messages, Way::Processes);
+DIST_ON_RANKS(Memory, Way::Threads, Way::Messages, Way::Processes);
+DIST_ON_RANKS(Ranks, Way::Threads, Way::Messages, Way::Processes);
+
 // A chain over two streams: each step needs the one before, and only events say
 // so.
-TEST(Streams, EventsOrderWork) {
+TEST_P(Streams, EventsOrderWork) {
   for (int64_t ranks : {1, 2, 4, 7}) {
     std::string message = runRanks(line(ranks), [&](dist_rank *rank) {
       constexpr int steps = 60, count = 300;
@@ -43,7 +47,7 @@ TEST(Streams, EventsOrderWork) {
   }
 }
 
-TEST(Streams, CollectivesRunBesideEachOther) {
+TEST_P(Streams, CollectivesRunBesideEachOther) {
   Mesh mesh = makeMesh({2, 3});
   Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
   std::string message = runRanks(topology, [&](dist_rank *rank) {
@@ -73,7 +77,7 @@ TEST(Streams, CollectivesRunBesideEachOther) {
   EXPECT_EQ(message, "");
 }
 
-TEST(Streams, EventNeverRecordedIsNoObstacle) {
+TEST_P(Streams, EventNeverRecordedIsNoObstacle) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     EXPECT_EQ(dist_stream_wait(rank, 0, 17), 0);
     EXPECT_EQ(dist_stream_wait(rank, 2, 17), 0);
@@ -84,7 +88,7 @@ TEST(Streams, EventNeverRecordedIsNoObstacle) {
   EXPECT_EQ(message, "");
 }
 
-TEST(Streams, UnfinishedWorkIsDoneBeforeTheRunEnds) {
+TEST_P(Streams, UnfinishedWorkIsDoneBeforeTheRunEnds) {
   std::vector<int32_t> out(2);
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     static const int32_t one = 1;
@@ -96,7 +100,7 @@ TEST(Streams, UnfinishedWorkIsDoneBeforeTheRunEnds) {
 }
 
 // A stream that falls asleep just as work arrives must notice.
-TEST(Streams, WakeForEveryTask) {
+TEST_P(Streams, WakeForEveryTask) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
     for (int32_t i = 0; i < 20000; ++i) {
       int32_t out = -1;
@@ -110,7 +114,7 @@ TEST(Streams, WakeForEveryTask) {
   EXPECT_EQ(message, "");
 }
 
-TEST(Streams, EmulatedLinkChangesNoResult) {
+TEST(Links, EmulatedLinkChangesNoResult) {
   ThreadsRun run(line(3), {1e-5, 1e9});
   EXPECT_TRUE(run.run([](dist_rank &rank) -> int32_t {
     int64_t x = rank.index, y = -1;
@@ -123,7 +127,7 @@ TEST(Streams, EmulatedLinkChangesNoResult) {
 }
 
 // What the manifest says of the site, not the size of the call's operands.
-TEST(Streams, EmulatedLinkTakesAsLongAsTheSitesBytes) {
+TEST(Links, EmulatedLinkTakesAsLongAsTheSitesBytes) {
   Topology topology = line(2);
   topology.sites = {{"h.0.mlp", 30000}};
   ThreadsRun run(topology, {0, 1e6});
@@ -137,7 +141,7 @@ TEST(Streams, EmulatedLinkTakesAsLongAsTheSitesBytes) {
   EXPECT_GE(taken.count(), 0.03);
 }
 
-TEST(Memory, IsAlignedZeroAndCopied) {
+TEST_P(Memory, IsAlignedZeroAndCopied) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     std::shared_ptr<void> from = rank->backend.allocate(4000);
     std::shared_ptr<void> to = rank->backend.allocate(4000);
@@ -155,7 +159,7 @@ TEST(Memory, IsAlignedZeroAndCopied) {
   EXPECT_EQ(message, "");
 }
 
-TEST(Ranks, ManyMoreThanCores) {
+TEST_P(Ranks, ManyMoreThanCores) {
   Topology topology = line(64);
   std::string message = runRanks(topology, [&](dist_rank *rank) {
     for (int i = 0; i < 20; ++i) {
@@ -170,7 +174,7 @@ TEST(Ranks, ManyMoreThanCores) {
 }
 
 // Two streams share the link along an axis; axes have links of their own.
-TEST(Streams, LinksCarryOneTransferAtATime) {
+TEST(Links, LinksCarryOneTransferAtATime) {
   Mesh mesh = makeMesh({2, 2});
   Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
   auto seconds = [&](int32_t otherComm) {
@@ -199,7 +203,7 @@ TEST(Streams, LinksCarryOneTransferAtATime) {
 }
 
 // A thread that gets to a call late makes no link slower.
-TEST(Streams, LinksCarryFromWhenTheProgramCalled) {
+TEST(Links, LinksCarryFromWhenTheProgramCalled) {
   constexpr double kLatency = 0.5;
   ThreadsRun run(line(2), {kLatency, 0}, {StreamMode::Late, 0});
   std::vector<double> taken(2);
@@ -225,7 +229,7 @@ TEST(Streams, LinksCarryFromWhenTheProgramCalled) {
 }
 
 // But not before what the stream waits for is there.
-TEST(Streams, LinksCarryWhatIsThere) {
+TEST(Links, LinksCarryWhatIsThere) {
   Mesh mesh = makeMesh({2, 2});
   Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
   ThreadsRun run(topology, {0.05, 0});
