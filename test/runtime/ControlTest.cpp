@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
+#include <atomic>
 #include <random>
 #include <sstream>
 #include <sys/socket.h>
@@ -36,7 +37,7 @@ ControlOptions withRanks(int64_t ranks,
 
 /// Waits until the run has failed.
 std::string waitForFailure(const Control &control) {
-  for (int i = 0; i < 1000 && control.failure().empty(); ++i)
+  for (int i = 0; i < 6000 && control.failure().empty(); ++i)
     std::this_thread::sleep_for(milliseconds(10));
   return control.failure();
 }
@@ -94,7 +95,7 @@ public:
   }
   /// Whether the root has hung up.
   bool isRefused() {
-    timeval most{8, 0};
+    timeval most{60, 0};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
     char byte;
     ssize_t count = recv(descriptor, &byte, 1, 0);
@@ -167,10 +168,16 @@ TEST(Control, FailureReachesAllAndTheFirstStays) {
 TEST(Control, NoticesDeathWithWhatWasLastHeard) {
   ControlRoot root(withRanks(2));
   {
+    std::atomic<int> beats = 0;
     ControlMember one(1, root.where(), milliseconds(20000));
-    one.onBeat([] { return std::string("rank 1 waits in all_reduce"); });
+    one.onBeat([&] {
+      ++beats;
+      return std::string("rank 1 waits in all_reduce");
+    });
     root.await(Stage::Here);
-    std::this_thread::sleep_for(milliseconds(1300)); // a beat
+    // The first is sent when the second is asked for.
+    while (beats < 2)
+      std::this_thread::sleep_for(milliseconds(10));
   }
   EXPECT_TRUE(mentions(waitForFailure(root),
                        {"rank 1 (a=1): its process ",

