@@ -215,6 +215,7 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     if (options.fromLevel2) {
       pm.addPass(createPropagatePass());
       pm.addPass(createInsertReshardsPass());
+      buildImproveReshardsPipeline(pm);
     }
     buildSpmdPipeline(pm, options.fusesTransposes, turns);
     done = pm.run(*module);
@@ -287,6 +288,7 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   if (options.fromLevel2) {
     pm.addPass(createPropagatePass());
     pm.addPass(createInsertReshardsPass());
+    buildImproveReshardsPipeline(pm);
   }
   buildSpmdPipeline(pm);
   if (failed(pm.run(*plain)))

@@ -55,6 +55,14 @@ inline constexpr llvm::StringLiteral kCauseAttr = "dist.cause";
 /// use (an array as in `sharding`; level 2).
 inline constexpr llvm::StringLiteral kStoredAttr = "dist.stored";
 
+/// On an op: somebody wants its result placed as it is. A string: only the
+/// placement is prescribed, or also the collective that leads there, or it is a
+/// reshard that the program had before (between the passes to level 2).
+inline constexpr llvm::StringLiteral kAskedForAttr = "dist.asked_for";
+inline constexpr llvm::StringLiteral kAskedForPlacement = "placement";
+inline constexpr llvm::StringLiteral kAskedForCollective = "collective";
+inline constexpr llvm::StringLiteral kAskedForReshard = "reshard";
+
 /// The mesh that `mesh` names. If `mesh` is null: the only mesh that stands
 /// before the functions of `op`'s module; null if there is no mesh or several.
 MeshOp lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
