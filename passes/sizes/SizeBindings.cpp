@@ -1,7 +1,7 @@
 //===- SizeBindings.cpp - What is said of arguments' sizes ----------------===//
 
 #include "passes/sizes/SizeBindings.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Utils/Program.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -143,8 +143,7 @@ mlir::dist::findNamedSizes(FunctionOpInterface function,
     if (!names.contains(binding.argument))
       return function.emitError()
              << "--bind " << binding.argument << "=" << binding.size
-             << ": the program has no dimension '" << binding.argument
-             << "'; "
+             << ": the program has no dimension '" << binding.argument << "'; "
              << (known.empty() ? "no dimension has a name"
                                : "the dimensions with names are:" + known);
     if (failed(bind(binding.argument, binding.size,
