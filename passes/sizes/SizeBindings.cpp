@@ -143,7 +143,8 @@ mlir::dist::findNamedSizes(FunctionOpInterface function,
     if (!names.contains(binding.argument))
       return function.emitError()
              << "--bind " << binding.argument << "=" << binding.size
-             << ": the program has no dimension '" << binding.argument << "'; "
+             << ": the program has no dimension '" << binding.argument
+             << "'; "
              << (known.empty() ? "no dimension has a name"
                                : "the dimensions with names are:" + known);
     if (failed(bind(binding.argument, binding.size,
