@@ -408,7 +408,7 @@ static constexpr Declaration kDeclarations[] = {
 #include "dialects/dist/IR/Attributes.def"
 };
 
-static LogicalResult verify(const Place &place, NamedAttribute attr) {
+static LogicalResult verifyAttribute(const Place &place, NamedAttribute attr) {
   StringRef name = attr.getName();
   const Declaration *found =
       llvm::find_if(kDeclarations, [&](const Declaration &declaration) {
@@ -444,14 +444,14 @@ static LogicalResult verify(const Place &place, NamedAttribute attr) {
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  return verify({op}, attr);
+  return verifyAttribute({op}, attr);
 }
 
 LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned argument,
                                                     NamedAttribute attr) {
   return isa<FunctionOpInterface>(op)
-             ? verify({op, Place::Argument, argument}, attr)
+             ? verifyAttribute({op, Place::Argument, argument}, attr)
              : success();
 }
 
@@ -459,6 +459,6 @@ LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                        unsigned result,
                                                        NamedAttribute attr) {
   return isa<FunctionOpInterface>(op)
-             ? verify({op, Place::Result, result}, attr)
+             ? verifyAttribute({op, Place::Result, result}, attr)
              : success();
 }
