@@ -193,6 +193,7 @@ void measure(benchmark::State &state, int64_t ops, const Program &program,
     } else {
       pm.addPass(dist::createPropagatePass());
       pm.addPass(dist::createInsertReshardsPass());
+      dist::buildImproveReshardsPipeline(pm);
       pm.addPass(dist::createPartitionPass());
     }
     auto start = std::chrono::steady_clock::now();

@@ -1,7 +1,7 @@
 //===- InputRanges.cpp - What integer inputs index ------------------------===//
 
 #include "inputs/InputRanges.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Utils/Program.h"
 #include "inputs/Uses.h"
 #include "lowering/buffers/LimitInlining.h"

@@ -40,7 +40,8 @@ struct EraseAnnotationsPass
       for (StringRef name :
            {StringRef(kShardingsAttr), StringRef(kShardingAttr),
             StringRef(kFuseAttr), StringRef(kBackwardAttr),
-            StringRef(kRecomputedAttr), StringRef(kWindowCauseAttr)})
+            StringRef(kRecomputedAttr), StringRef(kWindowCauseAttr),
+            StringRef(kAskedForAttr)})
         op->removeDiscardableAttr(name);
       if (auto words = dyn_cast<RandomWordsOp>(op)) {
         words.removeAxesAttr();

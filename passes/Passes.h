@@ -78,12 +78,16 @@ void buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes = false,
 /// `turns` is named, no sum is pending over it.
 void buildPlacementPipeline(OpPassManager &pm, StringRef turns = {},
                             bool assumeMasks = false);
+/// What follows --dist-insert-reshards there, and makes fewer and cheaper
+/// reshards (--dist-improve-reshards).
+void buildImproveReshardsPipeline(OpPassManager &pm);
 /// The second part: carries out a module of level 2 as it is written.
 void buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes = false,
                             const MachineNames &on = {});
 /// Its last part, for a module of level 3: collectives on the leading
 /// dimension, verified.
 void addFuseTransposes(OpPassManager &pm);
+/// Registers --dist-spmd and --dist-improve-reshards.
 void registerSpmdPipeline();
 
 /// Registers all passes below passes/ and their pipelines.

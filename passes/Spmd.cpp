@@ -18,6 +18,13 @@ void dist::addFuseTransposes(OpPassManager &pm) {
   pm.addPass(createVerifySpmdPass());
 }
 
+void dist::buildImproveReshardsPipeline(OpPassManager &pm) {
+  pm.addPass(createCombineSumsPass());
+  pm.addPass(createMoveReshardsPass());
+  pm.addPass(createSliceBeforeReshardsPass());
+  pm.addPass(createTidyReshardsPass());
+}
+
 void dist::buildPlacementPipeline(OpPassManager &pm, StringRef turns,
                                   bool assumeMasks) {
   pm.addPass(createDecomposeSoftmaxPass());
@@ -27,6 +34,7 @@ void dist::buildPlacementPipeline(OpPassManager &pm, StringRef turns,
   pm.addPass(createSeparateDimsPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
+  buildImproveReshardsPipeline(pm);
   if (!turns.empty()) {
     WholeSumsPassOptions options;
     options.axis = turns.str();
@@ -62,10 +70,15 @@ void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes,
 }
 
 void dist::registerSpmdPipeline() {
+  PassPipelineRegistration<>(
+      "dist-improve-reshards",
+      "Fewer and cheaper reshards: combine sums, move reshards, slice before "
+      "them, tidy",
+      buildImproveReshardsPipeline);
   PassPipelineRegistration<SpmdPipelineOptions>(
       "dist-spmd",
-      "From placements to the program of one device: propagate, insert "
-      "reshards, partition",
+      "From placements to the program of one device: propagate, insert and "
+      "improve reshards, partition",
       [](OpPassManager &pm, const SpmdPipelineOptions &options) {
         buildSpmdPipeline(pm, options.fuseTransposes, options.turns,
                           {options.machine, options.link}, options.assumeMasks);

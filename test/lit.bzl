@@ -23,6 +23,6 @@ def lit_test_suite(name, tools = ["//tools:dist-opt"], data = [], size = "medium
         srcs = ["//test:run-lit"],
         args = [native.package_name()],
         data = files + native.glob(["**/Inputs/**", "**/lit.local.cfg"]) +
-               ["//test:lit.cfg.py"] + tools + data,
+               ["//test:lit.cfg.py", "//test:npy.py"] + tools + data,
         tags = tags,
     )

@@ -33,12 +33,15 @@ config.environment["PATH"] = os.pathsep.join(
         "/bin",
     ]
 )
+# What tests write in Python may import npy.
+config.environment["PYTHONPATH"] = os.path.join(root, "test")
 # A variable captured in one CHECK-LABEL block must not leak into the next, and
 # a prefix that matches no line of the test is a misspelling.
 config.environment["FILECHECK_OPTS"] = (
     "-enable-var-scope --allow-unused-prefixes=false --dump-input-filter=error"
 )
 config.substitutions.append(("%{root}", root))
+config.substitutions.append(("%{npy}", "/usr/bin/python3 " + os.path.join(root, "test", "npy.py")))
 # Of what is run for its numbers; --config=long (.bazelrc) optimises it, too.
 config.substitutions.append(("%{opt}", "--opt-level=" + os.environ.get("DIST_OPT_LEVEL", "0")))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))

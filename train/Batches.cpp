@@ -1,7 +1,7 @@
 //===- Batches.cpp - What each step of training is fed --------------------===//
 
 #include "train/Batches.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"

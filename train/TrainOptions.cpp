@@ -1,6 +1,6 @@
 //===- TrainOptions.cpp - Options of dist-run --train ---------------------===//
 
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Utils/Program.h"
 #include "passes/Passes.h"
 #include "passes/train/Optimizer.h"

@@ -3,8 +3,8 @@
 #include "Import.h"
 #include "frontends/bounds/Bounds.h"
 
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/EntryAttrs.h"
 #include "frontends/onnx/Refusals.h"
 #include "frontends/onnx/definitions/Definitions.h"
 #include "frontends/onnx/operators/Converter.h"

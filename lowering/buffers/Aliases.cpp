@@ -1,7 +1,7 @@
 //===- Aliases.cpp - Which buffers may share memory -----------------------===//
 
 #include "lowering/buffers/Aliases.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/Passes.h"

@@ -1,7 +1,7 @@
 //===- Updates.cpp - Results that take an argument's place ----------------===//
 
 #include "lowering/buffers/Updates.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/IR/Builders.h"

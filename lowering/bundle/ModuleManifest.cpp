@@ -1,7 +1,7 @@
 //===- ModuleManifest.cpp - The manifest of a module ----------------------===//
 
 #include "lowering/bundle/ModuleManifest.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/Passes.h"

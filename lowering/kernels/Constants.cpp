@@ -1,8 +1,8 @@
 //===- Constants.cpp - Buffers that never change --------------------------===//
 
 #include "lowering/kernels/Constants.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/EntryAttrs.h"
 #include "lowering/buffers/Aliases.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

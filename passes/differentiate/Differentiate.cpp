@@ -2,7 +2,7 @@
 
 #include "passes/differentiate/Differentiate.h"
 #include "dialects/dist/IR/Attention.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/report/Report.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,7 +1,7 @@
 //===- SizeBindings.cpp - What is said of arguments' sizes ----------------===//
 
 #include "passes/sizes/SizeBindings.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Utils/Program.h"
 #include "llvm/ADT/StringSet.h"
 

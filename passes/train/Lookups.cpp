@@ -1,8 +1,8 @@
 //===- Lookups.cpp - Inputs that name rows of tables ----------------------===//
 
 #include "passes/train/Lookups.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/EntryAttrs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

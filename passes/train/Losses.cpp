@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/train/Losses.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

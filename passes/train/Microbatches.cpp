@@ -1,8 +1,8 @@
 //===- Microbatches.cpp - A step over several batches ---------------------===//
 
 #include "passes/train/Microbatches.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Utils/Elementwise.h"

@@ -1,8 +1,8 @@
 //===- TrainStep.cpp - A step of training ---------------------------------===//
 
 #include "passes/train/TrainStep.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -13,18 +13,17 @@
 Programs come from tools/ and models from examples/, below the current folder.
 """
 
-import array
 import glob
 import json
 import math
 import os
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -50,23 +49,6 @@ def run(program, *arguments):
     return done.stdout + done.stderr
 
 
-def write_npy(path, shape, numbers):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(array.array("f", numbers).tobytes())
-
-
-def read_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    (length,) = struct.unpack_from("<H", data, 8)
-    header = data[10 : 10 + length].decode()
-    kind = {"<f8": "d", "<f4": "f"}[re.search("'descr': '(.*?)'", header)[1]]
-    return array.array(kind, data[10 + length :])
-
-
 def digest(flat):
     step = max(1, len(flat) // 5)
     return {
@@ -85,7 +67,7 @@ class Model:
         run("dist-import", os.path.join(EXAMPLES, name, f"{name}.{exporter}.onnx"), "-o", self.module)
         count = math.prod(self.recorded["shape"])
         self.cotangent = os.path.join(work, "cotangent.npy")
-        write_npy(self.cotangent, self.recorded["shape"], (math.cos(0.37 * i) for i in range(count)))
+        npy.write(self.cotangent, "f32", self.recorded["shape"], (math.cos(0.37 * i) for i in range(count)))
         self.inputs = {}
         for path in sorted(glob.glob(os.path.join(EXAMPLES, name, "inputs0", "*.npy"))):
             self.inputs[os.path.basename(path)[: -len(".npy")]] = path
@@ -121,7 +103,7 @@ class Model:
             if not paths:
                 assert key in NOT_IMPORTED.get(self.name, ()), f"there is no gradient of {key}"
                 continue
-            got = digest(array.array("d", read_npy(paths[0]).tolist()))
+            got = digest(npy.read(paths[0])[2])
             allowed = tolerance * max(1, expected["norm"])
             pairs = [(got["sum"], expected["sum"]), (got["norm"], expected["norm"])]
             for a, b in pairs + list(zip(got["some"], expected["some"])):

@@ -24,8 +24,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, HERE)
+import npy  # noqa: E402
 import xunit  # noqa: E402
-from philox import KNOWN, encode, philox, read_npy, run, tensor, words_of, write_npy  # noqa: E402
+from philox import KNOWN, encode, philox, run, tensor, words_of  # noqa: E402
 
 SHAPE = (3, 5, 7)
 RATIOS = (0.25, 0.5)
@@ -93,7 +94,7 @@ class Subject:
             run("dist-import", self.path(name + ".onnx"), "-o", self.path(name + ".mlir"))
         count = SHAPE[0] * SHAPE[1] * SHAPE[2]
         self.x = [1.0 + i / 8 for i in range(count)]
-        write_npy(self.path("x.npy"), SHAPE, "<f4", "f", self.x)
+        npy.write(self.path("x.npy"), "f32", SHAPE, self.x)
 
     def path(self, name):
         return os.path.join(self.work, name)
@@ -104,7 +105,7 @@ class Subject:
             "dist-run", self.path(module), f"--input=x={self.path('x.npy')}", f"--input=seed={seed}",
             f"--input=step={step}", *(["--input=dy=1"] if "x.grad" in results else []), f"--output={folder}",
         )  # fmt: skip
-        return [read_npy(os.path.join(folder, name + ".npy"), "B" if name == "mask" else "f") for name in results]
+        return [npy.read(os.path.join(folder, name + ".npy"))[2] for name in results]
 
     def expect(self, seed, step, layout=None, streams=()):
         """The mask, the result and the gradient; with `streams`, of the first operator alone."""
@@ -183,8 +184,8 @@ class Subject:
 
     def check_training(self):
         rows = 24
-        write_npy(self.path("rows.npy"), [rows, 6], "<f4", "f", [1.0] * (rows * 6))
-        write_npy(self.path("labels.npy"), [rows], "<i8", "q", [i % 3 for i in range(rows)])
+        npy.write(self.path("rows.npy"), "f32", [rows, 6], [1.0] * (rows * 6))
+        npy.write(self.path("labels.npy"), "i64", [rows], [i % 3 for i in range(rows)])
         schedule = self.path("rows.mlir")
         with open(schedule, "w") as file:
             file.write('dist.mesh @m ["d" = 3]\ndist.schedule @s on @m { dist.shard input "x" [{"d"}, {}] }\n')

@@ -27,8 +27,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, HERE)
+import npy  # noqa: E402
 import xunit  # noqa: E402
-from philox import read_npy, run, write_npy  # noqa: E402
+from philox import run  # noqa: E402
 
 
 def tensor(*shape, kind="f64"):
@@ -92,14 +93,14 @@ class Program:
             for name, (shape, values) in self.inputs.items():
                 file = os.path.join(work, name + ".npy")
                 if isinstance(values[0], bool):
-                    write_npy(file, shape, "|b1", "B", values)
+                    npy.write(file, "i1", shape, values)
                 else:
-                    write_npy(file, shape, "<f8", "d", values)
+                    npy.write(file, "f64", shape, values)
                 given.append(f"--input={name}={file}")
             out = os.path.join(work, "out")
             run("dist-run", made, *given, f"--weights={weights}", f"--output={out}")
             for name, wanted in expected.items():
-                got = read_npy(os.path.join(out, name + ".npy"), "d")
+                got = npy.read(os.path.join(out, name + ".npy"))[2]
                 wanted = flatten(wanted)
                 assert len(got) == len(wanted), f"{name} has {len(got)} elements, not {len(wanted)}"
                 for place, (a, b) in enumerate(zip(got, wanted)):

@@ -22,8 +22,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, HERE)
+import npy  # noqa: E402
 import xunit  # noqa: E402
-from philox import read_npy, run, write_npy  # noqa: E402
+from philox import run  # noqa: E402
 
 ROWS, WIDTH, BUCKETS, TOLERANCE = 1050, 32, 32, 2e-5
 LAYERS = '"{first,second}.'
@@ -65,21 +66,21 @@ def check_torch(schedule):
     with tempfile.TemporaryDirectory() as work:
         gaps = [j - i for i in range(ROWS) for j in range(ROWS)]
         inputs = {
-            "x": ((1, ROWS, WIDTH), "<f4", "f", [math.sin(0.37 * k + 0.37) for k in range(ROWS * WIDTH)]),
-            "dy": ((1, ROWS, WIDTH), "<f4", "f", [math.cos(0.37 * k) for k in range(ROWS * WIDTH)]),
-            "buckets": ((ROWS, ROWS), "<i8", "q", [(min(max(gap, -60), 60) + 60) * (BUCKETS - 1) // 120 for gap in gaps]),
-            "distances": ((ROWS, ROWS), "<f4", "f", [abs(gap) / 128 for gap in gaps]),
-            "mask": ((ROWS, ROWS), "|b1", "B", [gap > 0 for gap in gaps]),
+            "x": ((1, ROWS, WIDTH), "f32", [math.sin(0.37 * k + 0.37) for k in range(ROWS * WIDTH)]),
+            "dy": ((1, ROWS, WIDTH), "f32", [math.cos(0.37 * k) for k in range(ROWS * WIDTH)]),
+            "buckets": ((ROWS, ROWS), "i64", [(min(max(gap, -60), 60) + 60) * (BUCKETS - 1) // 120 for gap in gaps]),
+            "distances": ((ROWS, ROWS), "f32", [abs(gap) / 128 for gap in gaps]),
+            "mask": ((ROWS, ROWS), "i1", [gap > 0 for gap in gaps]),
         }
         given = []
-        for name, (shape, kind, code, values) in inputs.items():
+        for name, (shape, kind, values) in inputs.items():
             path = os.path.join(work, name + ".npy")
-            write_npy(path, shape, kind, code, values)
+            npy.write(path, kind, shape, values)
             given.append(f"--input={name}={path}")
         weights, out = os.path.join(work, "model.safetensors"), os.path.join(work, "out")
         run("dist-run", differentiate(work, schedule), *given, f"--weights={weights}", f"--output={out}")
         for name, wanted in recorded.items():
-            got = array.array("d", read_npy(os.path.join(out, name + ".grad.npy"), "f"))
+            got = array.array("d", npy.read(os.path.join(out, name + ".grad.npy"))[2])
             norm = math.sqrt(math.fsum(value * value for value in got))
             total = math.fsum(value * math.cos(0.11 * k + 0.5) for k, value in enumerate(got))
             some = got[:: max(1, len(got) // 5)][:5]

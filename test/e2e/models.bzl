@@ -11,7 +11,7 @@ def _model_test(name, script, args, model, data = []):
         args = args,
         # Ranks are threads, but most of the time goes into compiling on one: no tag that says so.
         data = [
-            "//test:xunit.py",
+            "//test:python",
             "//examples:" + model,
             "//tools:dist-compile",
             "//tools:dist-import",

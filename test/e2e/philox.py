@@ -2,9 +2,7 @@
 folder; protoc is the system's.
 """
 
-import array
 import os
-import struct
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -58,18 +56,3 @@ def run(program, *arguments):
     if done.returncode != 0:
         raise AssertionError(f"{program} {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr[-3000:]}")
     return done.stdout
-
-
-def read_npy(path, letter):
-    with open(path, "rb") as file:
-        data = file.read()
-    (length,) = struct.unpack_from("<H", data, 8)
-    return [number for (number,) in struct.iter_unpack("<" + letter, data[10 + length :])]
-
-
-def write_npy(path, shape, kind, letter, numbers):
-    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(array.array(letter, numbers).tobytes())

@@ -27,9 +27,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 from bits import MODELS, read  # noqa: E402
-from philox import write_npy  # noqa: E402
 
 EXEC = os.path.abspath("tools/dist-exec")
 # Moments at which a process is killed.
@@ -97,7 +97,7 @@ class Training:
         self.text = os.path.join(work, "text.npy")
         source = random.Random(3)
         data = bytes(source.randrange(97, 123) for _ in range(4000))
-        write_npy(self.text, [len(data)], "|u1", "B", data)
+        npy.write(self.text, "u8", [len(data)], data)
 
     def train(self, name, steps, *options, before=()):
         folder = os.path.join(self.work, name)
@@ -125,7 +125,7 @@ class Training:
 
 def write_indices(work, values):
     path = os.path.join(work, "i.npy")
-    write_npy(path, [len(values), 1], "<i8", "q", values)
+    npy.write(path, "i64", [len(values), 1], values)
     return path
 
 

@@ -20,8 +20,6 @@ padding if the model takes any, agrees with one device within 1e-10 and with PyT
 Programs come from tools/ and models from examples/, below the current folder.
 """
 
-import array
-import ast
 import glob
 import json
 import math
@@ -34,6 +32,7 @@ import time
 import typing
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 TOOLS = os.path.abspath("tools")
@@ -222,34 +221,15 @@ MODELS = {
     "slapo": Model([("slapo", 2)], 1e-5, {"fc": Layer(sums=1)}, r"(fc)[12]", (3, 16, 30)),
 }
 
-DTYPES = {"<f4": "f", "<f8": "d", "<i8": "q", "<i4": "i", "|b1": "b"}
 
 
 class Failure(Exception):
     """A test that failed, and why."""
 
 
-def read_npy(path):
-    """Shape and values of an .npy file, as numpy writes them (no numpy here)."""
-    with open(path, "rb") as file:
-        magic = file.read(8)
-        if magic[:6] != b"\x93NUMPY":
-            raise Failure(f"{path} is not an .npy file")
-        length = int.from_bytes(file.read(2 if magic[6] == 1 else 4), "little")
-        header = ast.literal_eval(file.read(length).decode("latin1"))
-        if header["fortran_order"]:
-            raise Failure(f"{path} is in Fortran order")
-        values = array.array(DTYPES[header["descr"]])
-        values.frombytes(file.read())
-    shape = header["shape"]
-    if len(values) != math.prod(shape):
-        raise Failure(f"{path} holds {len(values)} elements, its shape {shape} {math.prod(shape)}")
-    return shape, values
-
-
 def compare_npy(actual_path, expected_path, tolerance):
-    actual_shape, actual = read_npy(actual_path)
-    expected_shape, expected = read_npy(expected_path)
+    _, actual_shape, actual = npy.read(actual_path)
+    _, expected_shape, expected = npy.read(expected_path)
     if actual_shape != expected_shape:
         raise Failure(f"{actual_path}: shape {actual_shape}, expected {expected_shape}")
     # A NaN is as far off as can be.

@@ -26,6 +26,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -52,21 +53,6 @@ def run(program, *arguments):
     if done.returncode:
         raise AssertionError(f"{program} {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr[-3000:]}")
     return done.stdout
-
-
-def write_npy(path, shape, kind, numbers):
-    header = f"{{'descr': '{ {'q': '<i8', 'd': '<f8'}[kind] }', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(array.array(kind, numbers).tobytes())
-
-
-def read_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    (length,) = struct.unpack_from("<H", data, 8)
-    return list(array.array("d", data[10 + length :]))
 
 
 def read_safetensors(path):
@@ -100,8 +86,8 @@ class Subject:
         return os.path.join(self.work, name)
 
     def write_rows(self, name, first):
-        write_npy(self.path(name + ".x.npy"), [ROWS - first, 3, 6, 6], "d", self.rows[first * 108 :])
-        write_npy(self.path(name + ".labels.npy"), [ROWS - first], "q", [i * i % 5 for i in range(first, ROWS)])
+        npy.write(self.path(name + ".x.npy"), "f64", [ROWS - first, 3, 6, 6], self.rows[first * 108 :])
+        npy.write(self.path(name + ".labels.npy"), "i64", [ROWS - first], [i * i % 5 for i in range(first, ROWS)])
 
     def schedule(self, mesh):
         if not MESHES[mesh]:
@@ -136,12 +122,12 @@ class Subject:
         assert set(state) == set(expected["state"]), set(state) ^ set(expected["state"])
         for name, wanted in expected["state"].items():
             check_near(name, state[name], wanted)
-        write_npy(self.path("x.npy"), [BATCH, 3, 6, 6], "d", self.rows[: BATCH * 108])
+        npy.write(self.path("x.npy"), "f64", [BATCH, 3, 6, 6], self.rows[: BATCH * 108])
         run(
             "dist-run", self.path("eval.mlir"), "--weights", weights, "--input", f"x={self.path('x.npy')}",
             "--output", folder + ".eval",
         )  # fmt: skip
-        check_near("the eval mode's result", read_npy(os.path.join(folder + ".eval", "y.npy")), expected["eval"])
+        check_near("the eval mode's result", npy.read(os.path.join(folder + ".eval", "y.npy"))[2], expected["eval"])
 
     def check_resume(self):
         straight = self.train("batch_2", "--save-every=2")
@@ -159,7 +145,7 @@ class Subject:
                 check_near(name, got[name], numbers)
 
     def check_forward(self):
-        write_npy(self.path("x.npy"), [BATCH, 3, 6, 6], "d", self.rows[: BATCH * 108])
+        npy.write(self.path("x.npy"), "f64", [BATCH, 3, 6, 6], self.rows[: BATCH * 108])
         with open(self.path("train.safetensors"), "rb") as file:
             before = file.read()
         one = read_safetensors(self.weights(self.train("one", steps=1), 1))
@@ -168,7 +154,7 @@ class Subject:
             run("dist-run", self.path("train.mlir"), f"--input=x={self.path('x.npy')}", "--output", folder, *options)
             for name in "norm", "shared", "last":
                 for kind in "running_mean", "running_var":
-                    got = read_npy(os.path.join(folder, f"{name}.{kind}.npy"))
+                    got = npy.read(os.path.join(folder, f"{name}.{kind}.npy"))[2]
                     check_near(f"{name}.{kind} with {options}", got, one[f"{name}.{kind}"])
             assert not os.path.exists(os.path.join(folder, "frozen.running_mean.npy"))
         with open(self.path("train.safetensors"), "rb") as file:

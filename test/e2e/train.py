@@ -37,6 +37,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -55,15 +56,6 @@ def run(program, *arguments, fails=False):
     if (done.returncode != 0) != fails:
         raise AssertionError(f"{program} {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr[-3000:]}")
     return done.stdout + done.stderr
-
-
-def write_npy(path, shape, kind, numbers):
-    text = {"q": "<i8", "B": "|u1", "d": "<f8"}[kind]
-    header = f"{{'descr': '{text}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(array.array(kind, numbers).tobytes())
 
 
 def write_safetensors(path, dtype, kind, shapes, numbers):
@@ -192,7 +184,7 @@ class Subject:
             self.recorded = json.load(file)
         run("dist-import", os.path.join(GPT2, "gpt2.dynamo.onnx"), "-o", self.path("f32.mlir"))
         run("dist-opt", self.path("f32.mlir"), "--dist-convert-to-f64", "-o", self.path("f64.mlir"))
-        write_npy(self.path("text.npy"), [len(self.text)], "B", self.text)
+        npy.write(self.path("text.npy"), "u8", [len(self.text)], self.text)
         self.one = None
         with open(self.schedule("fsdp", "dp", 2)) as file:
             lines = [line for line in file if "dist.shard parameter" not in line]
@@ -235,8 +227,8 @@ class Subject:
             for row in range(batch * step + BATCH, min(batch * step + 2 * BATCH, batch * step + batch)):
                 labels[row] = [-100] * LENGTH
         tokens = [token for row in rows for token in row[:-1]]
-        write_npy(self.path("tokens.npy"), [len(rows), LENGTH], "q", tokens)
-        write_npy(self.path("labels.npy"), [len(rows), LENGTH], "q", [label for row in labels for label in row])
+        npy.write(self.path("tokens.npy"), "i64", [len(rows), LENGTH], tokens)
+        npy.write(self.path("labels.npy"), "i64", [len(rows), LENGTH], [label for row in labels for label in row])
         data = [f"--data=input_ids={self.path('tokens.npy')}", f"--data=labels={self.path('labels.npy')}"]
         options = [*options, f"--accumulate={microbatches}"] if microbatches else options
         losses, folder = self.train(steps, "--in-order", *options, data=data, optimizer=optimizer)
@@ -315,8 +307,8 @@ class Subject:
             first = step * microbatches * rows
             labels[first + rows : first + 2 * rows] = [-100] * rows
             labels[first + 2 * rows : first + 3 * rows - 1] = [-100] * (rows - 1)
-        write_npy(self.path("x.npy"), [len(labels), 6], "d", numbers)
-        write_npy(self.path("classes.npy"), [len(labels)], "q", labels)
+        npy.write(self.path("x.npy"), "f64", [len(labels), 6], numbers)
+        npy.write(self.path("classes.npy"), "i64", [len(labels)], labels)
         data = [f"--data=x={self.path('x.npy')}", f"--data=labels={self.path('classes.npy')}"]
         shapes = {"w1": [6, 8], "b1": [8], "w2": [8, 5]}
         weights = {name: [math.cos(i + len(name)) for i in range(math.prod(shape))] for name, shape in shapes.items()}
@@ -400,7 +392,7 @@ class Subject:
         """Adam on the weight of a sum, whose gradient is known: masters by PyTorch's formulas, parameters rounded."""
         rate, beta1, beta2, epsilon, steps = 1e-3, 0.9, 0.999, 1e-8, 20
         slopes = [[1 + i + 2 * j for j in range(8)] for i in range(4)]
-        write_npy(self.path("x.npy"), [4, 8], "B", [value for row in slopes for value in row])
+        npy.write(self.path("x.npy"), "u8", [4, 8], [value for row in slopes for value in row])
         gradients = [float(sum(row[j] for row in slopes)) for j in range(8)]
         wanted = []
         for gradient in gradients:
@@ -527,8 +519,8 @@ class Subject:
         mask = "--input=attention_mask=1"
         f32 = self.path("f32.mlir")
         tokens, labels = self.path("first.npy"), self.path("wrong.npy")
-        write_npy(tokens, [BATCH, LENGTH], "q", list(self.text[: BATCH * LENGTH]))
-        write_npy(labels, [BATCH, LENGTH], "q", [-100] + [10**6] * (BATCH * LENGTH - 1))
+        npy.write(tokens, "i64", [BATCH, LENGTH], list(self.text[: BATCH * LENGTH]))
+        npy.write(labels, "i64", [BATCH, LENGTH], [-100] + [10**6] * (BATCH * LENGTH - 1))
         rows = [f"--data=input_ids={tokens}", f"--data=labels={labels}"]
         made = self.path("made.mlir")
         tp = f"--schedule={self.schedule('tp', 'tp', 2)}"

@@ -24,8 +24,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, HERE)
+import npy  # noqa: E402
 import xunit  # noqa: E402
-from philox import read_npy, run, write_npy  # noqa: E402
+from philox import run  # noqa: E402
 
 BATCH, ROWS, HEADS, GROUPS, FEATURES = 2, 50, 4, 2, 4
 WIDTH = HEADS * FEATURES
@@ -62,13 +63,13 @@ def check_numbers(ranks, directives=()):
             ("dy", [math.cos(0.37 * k) for k in range(count)]),
         ):
             path = os.path.join(work, name + ".npy")
-            write_npy(path, (BATCH, ROWS, WIDTH), "<f4", "f", values)
+            npy.write(path, "f32", (BATCH, ROWS, WIDTH), values)
             given.append(f"--input={name}={path}")
         weights, out = os.path.join(work, "model.safetensors"), os.path.join(work, "out")
         exact = ["--verify=f64", xunit.OPT_LEVEL, f"--rtol={TOLERANCE}", f"--atol={TOLERANCE}"]
         run("dist-run", made, *given, f"--weights={weights}", f"--output={out}", *exact)
         for name, wanted in recorded.items():
-            got = array.array("d", read_npy(os.path.join(out, name + ".grad.npy"), "d"))
+            got = array.array("d", npy.read(os.path.join(out, name + ".grad.npy"))[2])
             norm = math.sqrt(math.fsum(value * value for value in got))
             total = math.fsum(value * math.cos(0.11 * k + 0.5) for k, value in enumerate(got))
             some = got[:: max(1, len(got) // 5)][:5]

@@ -1,7 +1,7 @@
 //===- Check.cpp - One module through the pipeline and compared -----------===//
 
 #include "test/generator/Check.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -215,6 +215,7 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     if (options.fromLevel2) {
       pm.addPass(createPropagatePass());
       pm.addPass(createInsertReshardsPass());
+      buildImproveReshardsPipeline(pm);
     }
     buildSpmdPipeline(pm, options.fusesTransposes, turns);
     done = pm.run(*module);
@@ -287,6 +288,7 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   if (options.fromLevel2) {
     pm.addPass(createPropagatePass());
     pm.addPass(createInsertReshardsPass());
+    buildImproveReshardsPipeline(pm);
   }
   buildSpmdPipeline(pm);
   if (failed(pm.run(*plain)))

@@ -34,6 +34,7 @@ static std::string place(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
+  buildImproveReshardsPipeline(pm);
   if (failed(pm.run(module)))
     return "failed";
   (*module.getOps<MeshOp>().begin())->erase();

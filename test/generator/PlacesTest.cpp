@@ -524,6 +524,7 @@ static void compare(MLIRContext *context, uint64_t seed, Tally &tally) {
   PassManager pm(context, ModuleOp::getOperationName());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
+  buildImproveReshardsPipeline(pm);
   if (failed(pm.run(*placed)))
     return;
   Search search(function, *placed->getOps<func::FuncOp>().begin(),

@@ -62,6 +62,7 @@ static void checkCase(MLIRContext *context, const std::string &text,
   PassManager pm(context, ModuleOp::getOperationName());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
+  buildImproveReshardsPipeline(pm);
   if (failed(pm.run(*module)))
     return; // a sync that no value fits
   DominanceInfo dominance(*module);

@@ -11,13 +11,13 @@ lowering makes of programs is compared with the interpreter in test/lowering/ora
 import os
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 FUZZ = os.path.abspath("test/generator/fuzz/dist-fuzz")
@@ -26,15 +26,7 @@ SECONDS = 60
 # Most programs must go through.
 MOST_REFUSED = 0.1
 
-INTEGERS = {"i1": ("|b1", "?"), "i8": ("|i1", "b"), "i32": ("<i4", "i"), "i64": ("<i8", "q"), "index": ("<i8", "q")}
-
-
-def write_npy(path, shape, code, letter, values):
-    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {shape!r}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(values)}{letter}", *values))
+INTEGERS = {"i1": "i1", "i8": "i8", "i32": "i32", "i64": "i64", "index": "i64"}
 
 
 def inputs_of(module, folder):
@@ -61,7 +53,7 @@ def inputs_of(module, folder):
         values = [source.randint(low, max(low, high)) for _ in range(count)]
         if once := re.search(r"test\.permutation = (\d+)", part):
             values = source.sample(range(int(once[1])), count)
-        write_npy(path, shape, *INTEGERS[element], values)
+        npy.write(path, INTEGERS[element], shape, values)
         options += ["--input", f"{name}={path}"]
     return options
 

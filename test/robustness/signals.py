@@ -22,6 +22,7 @@ import time
 
 ROOT = pathlib.Path(os.path.abspath(__file__)).parents[2]  # the runfiles
 sys.path.insert(0, str(ROOT / "test"))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 TOOLS = ROOT / "tools"
@@ -67,8 +68,7 @@ def write_weights(path):
 
 def write_rows(path):
     """An .npy file of 32 rows of 64 floats."""
-    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (32, 64), }".ljust(117) + b"\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32 * 64 * 4))
+    npy.write(path, "f32", (32, 64), bytes(32 * 64 * 4))
 
 
 def tree(folder):

@@ -10,8 +10,8 @@
 - Lines of C++ are at most 80 columns wide, but for includes and what stands in
   raw strings, such as programs and tables.
 - Comments and texts have the usual words, not the odd ones of ODD_WORDS.
-- The name of an attribute of the dialect ("dist.scope") stands in one place,
-  and in docs/internals/attributes.md.
+- The name of an attribute of the dialect ("dist.scope") stands in one place, Attributes.def, of which
+  docs/internals/attributes.md has its rows: `check_sources.py --attributes` prints them.
 """
 
 import collections
@@ -48,6 +48,7 @@ ODD_WORDS = {
 ATTRIBUTE = re.compile(r'"(dist\.[a-z_]+)"')
 # Ops, not attributes.
 OPS = {"dist.sync", "dist.manual_reshard", "dist.sharding_constraint", "dist.cotangent"}
+ATTRIBUTES_TABLE = "dialects/dist/IR/Attributes.def"
 ATTRIBUTES_PAGE = "docs/internals/attributes.md"
 
 
@@ -119,11 +120,31 @@ def check_words(path, text):
     return None
 
 
-def check_attributes(places, page):
-    """Names of attributes that stand in several places, or not on the page, or None; `places` has the files of each."""
-    problems = [f"{name} stands in {', '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1]
-    problems += [f"{name} is not in {ATTRIBUTES_PAGE}" for name in sorted(places) if f"`{name}`" not in page]
-    return "; ".join(problems) or None
+def attribute_rows(table):
+    """The rows that the page has of a table of attributes, in its order."""
+    quoted = r'"((?:[^"\\]|\\.)*)"'
+    words = {
+        (kind, name): text.replace('\\"', '"')
+        for kind, name, text in re.findall(rf"(?m)^DIST_(CARRIER|KIND)\((\w+), {quoted}\)$", table)
+    }
+    return [
+        f"| `{name}` | {words['CARRIER', carrier]} | {words['KIND', kind]} | {meaning} |"
+        for name, carrier, kind, meaning in re.findall(
+            rf"(?m)^DIST_ATTRIBUTE\(\w+, {quoted}, (\w+), (\w+), {quoted}\)$", table
+        )
+    ]
+
+
+def check_attributes(places, table, page):
+    """Names of attributes in C++ and rows that are not on the page, or too much there, or None."""
+    rows = attribute_rows(table)
+    present = re.findall(r"(?m)^\| `dist\..*$", page)
+    problems = [f"{name} is written out in {', '.join(files)}: {ATTRIBUTES_TABLE} has it" for name, files in sorted(places.items())]
+    problems += [f"{ATTRIBUTES_PAGE} lacks {row}" for row in rows if row not in present]
+    problems += [f"{ATTRIBUTES_TABLE} does not make {row} of {ATTRIBUTES_PAGE}" for row in present if row not in rows]
+    if not rows or (not problems and rows != present):
+        problems.append(f"{ATTRIBUTES_PAGE} has another order than {ATTRIBUTES_TABLE}")
+    return "\n".join(problems) or None
 
 
 def check_runtime(path, text):
@@ -182,8 +203,15 @@ def main():
                 edges[folder].add(other)
                 edges[other].update()
     circle = find_circle(edges)
-    with open(os.path.join(ROOT, ATTRIBUTES_PAGE), encoding="utf-8") as file:
-        attributes_page = file.read()
+
+    def read(path):
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            return file.read()
+
+    table, attributes_page = read(ATTRIBUTES_TABLE), read(ATTRIBUTES_PAGE)
+    if "--attributes" in sys.argv:
+        print("\n".join(attribute_rows(table)))
+        return 0
 
     def all_of(problems):
         return "\n".join(filter(None, problems)) or None
@@ -198,7 +226,7 @@ def main():
         ("rooms are small", 0, all_of(check_room(folder, files[folder], lines[folder]) for folder in sorted(files))),
         ("lines are not too wide", 0, all_of(columns)),
         ("words are the usual ones", 0, all_of(words)),
-        ("attributes are named once", 0, check_attributes(attributes, attributes_page)),
+        ("attributes are named once", 0, check_attributes(attributes, table, attributes_page)),
         ("no circle of folders", 0, circle and "folders include each other: " + " -> ".join(circle)),
         # The checks see what they are there for.
         ("a broken banner is seen", 0, seen(check_banner("a/B.cpp", "//===- B.cpp - Text\n//---===//\n"))),
@@ -207,8 +235,9 @@ def main():
         ("a large room is seen", 0, seen(check_room("passes", 41, 1) and check_room("passes", 1, 9001))),
         ("a wide line is seen", 0, seen(check_columns("a/B.cpp", "int a; " * 12))),
         ("an odd word is seen", 0, seen(check_words("passes/B.cpp", "it hangs on that"))),
-        ("an attribute that is named twice is seen", 0, seen(check_attributes({"dist.a": ["B.h", "C.h"]}, "`dist.a`"))),
-        ("an attribute that no page has is seen", 0, seen(check_attributes({"dist.a": ["B.h"]}, ""))),
+        ("an attribute's name in C++ is seen", 0, seen(check_attributes({"dist.a": ["B.h"]}, table, attributes_page))),
+        ("an attribute that the page lacks is seen", 0, seen(check_attributes({}, table, ""))),
+        ("an attribute too much on the page is seen", 0, seen(check_attributes({}, table, attributes_page + "| `dist.a` |"))),
         ("a circle is seen", 0, seen(find_circle(collections.defaultdict(set, a={"b"}, b={"c"}, c={"a"})))),
     ]
     for _, _, problem in results:

@@ -7,7 +7,7 @@
 
 // Devices need not divide what a module of level 0 to 2 is given.
 // RUN: dist-run %s --input x=random --input w=random --bind 'x[0]=5' --verify=f64 %{opt} | FileCheck %s --check-prefix=FIVE
-// RUN: dist-opt %s --dist-propagate --dist-insert-reshards -o %t.placed.mlir
+// RUN: dist-opt %s --dist-propagate --dist-insert-reshards --dist-improve-reshards -o %t.placed.mlir
 // RUN: dist-run %t.placed.mlir --reference %s --input x=random --input w=random --bind 'x[0]=5' --verify=f64 %{opt} | FileCheck %s --check-prefix=FIVE
 // FIVE: y: equal to the program on one rank
 // FIVE: y: f64[5, 3, 4]

@@ -16,26 +16,6 @@ int64_t countScores(Operation *op);
 /// The type of scores: f64 if queries are f64, else f32.
 FloatType getAttentionScoreType(Operation *op);
 
-/// On a mesh, until rings are made: the modules with ring attention
-/// (dist.ring), by their paths: {axes = [...], by = loc(...)}. `zigzag` says
-/// that work is to be balanced. `seen = array<i1: ...>` has two rows for each
-/// device's block of queries, one for each half: which blocks of keys the half
-/// may attend to.
-inline constexpr llvm::StringLiteral kRingsAttr = "dist.rings";
-/// On the product of weights and values, until rings are made: which of its
-/// loops is that of queries. The sizes of local parts do not distinguish it
-/// from the loop of heads that share a key.
-inline constexpr llvm::StringLiteral kQueryLoopAttr = "dist.query_loop";
-/// On the same product, of an attention that was decomposed before level 2: its
-/// window, as it was promised there.
-inline constexpr llvm::StringLiteral kKeyWindowAttr = "dist.key_window";
-/// On the same product, until level 3: the window that its mask would be if no
-/// score were larger than what masks add.
-inline constexpr llvm::StringLiteral kLikelyWindowAttr = "dist.likely_window";
-/// On the attention to a device's own block of keys in a ring, for reports: the
-/// note above, as it was carried out.
-inline constexpr llvm::StringLiteral kRingAttr = "dist.ring";
-
 /// Number of queries in the first half of a block; the second half has the
 /// rest.
 inline int64_t getFirstHalf(int64_t queries) { return queries / 2; }

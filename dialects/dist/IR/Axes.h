@@ -7,9 +7,6 @@
 
 namespace mlir::dist {
 
-/// On a mesh: devices along its axes that have nothing to do, for reports.
-inline constexpr llvm::StringLiteral kIdleAttr = "dist.idle";
-
 /// The axes that attributes of `op` name, each once.
 SmallVector<AxisRefAttr> findAxes(Operation *op);
 

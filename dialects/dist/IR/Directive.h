@@ -23,12 +23,6 @@ enum class TargetKind { Module, Parameter, Input, Output, Value };
 /// its line.
 std::string describeDirective(Operation *directive);
 
-/// Checks the attribute `name` of a mesh. Directives that take effect only at
-/// level 3 leave their notes there: {axes = [...], by = loc(...)} for modules'
-/// paths.
-LogicalResult verifyModuleAxesAttr(Operation *op, StringRef name,
-                                   Attribute attr);
-
 } // namespace mlir::dist
 
 #include "dialects/dist/IR/ScheduleDirectiveOpInterface.h.inc"

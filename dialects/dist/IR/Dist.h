@@ -7,6 +7,7 @@
 #ifndef DIST_DIALECTS_DIST_IR_DIST_H
 #define DIST_DIALECTS_DIST_IR_DIST_H
 
+#include "dialects/dist/IR/Attributes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -27,33 +28,6 @@
 #include "dialects/dist/IR/DistOps.h.inc"
 
 namespace mlir::dist {
-
-/// Names of the dialect's discardable attributes.
-inline constexpr llvm::StringLiteral kWeightsAttr = "dist.weights";
-inline constexpr llvm::StringLiteral kParameterAttr = "dist.parameter";
-/// On a parameter: the block of it that the argument is (#dist.part).
-inline constexpr llvm::StringLiteral kPartAttr = "dist.part";
-/// On an op: the module whose ops are computed again for backward.
-inline constexpr llvm::StringLiteral kCheckpointAttr = "dist.checkpoint";
-/// On a contraction with a parameter: the group to fuse it with (`dist.fuse`).
-/// It has the location of the directive (`by`), the number of the group
-/// (`group`), and which operand is the weight (`weight`).
-inline constexpr llvm::StringLiteral kFuseAttr = "dist.fuse";
-/// On a parameter: it is the concatenation of several parameters in dimension
-/// `dim`. `pieces` has their attributes, and their types as `type`.
-inline constexpr llvm::StringLiteral kJoinedAttr = "dist.joined";
-inline constexpr llvm::StringLiteral kInputAttr = "dist.input";
-inline constexpr llvm::StringLiteral kOutputAttr = "dist.output";
-inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
-inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
-inline constexpr llvm::StringLiteral kScopeAttr = "dist.scope";
-inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
-/// On an argument with a sharding: the directive that asked for it, for
-/// explanations.
-inline constexpr llvm::StringLiteral kCauseAttr = "dist.cause";
-/// On a parameter: mesh axes over which it is stored sharded, and gathered for
-/// use (an array as in `sharding`; level 2).
-inline constexpr llvm::StringLiteral kStoredAttr = "dist.stored";
 
 /// The mesh that `mesh` names. If `mesh` is null: the only mesh that stands
 /// before the functions of `op`'s module; null if there is no mesh or several.

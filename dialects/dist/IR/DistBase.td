@@ -29,21 +29,8 @@ def Dist_Dialect : Dialect {
     addition, *partial* values are placements of their own, as in OneFlow's SBP
     and PyTorch's DTensor.
 
-    Discardable attributes of the dialect:
-
-    | on | attribute | meaning |
-    |---|---|---|
-    | module | `dist.weights` | string: file with the parameters' data |
-    | function argument | `dist.parameter`, `dist.input` | string: name in the model |
-    | function argument | `dist.dimensions` | array of strings: names of its dimensions, or empty strings; dimensions of one name have one size, at least 1 |
-    | function result | `dist.output` | string: name in the model |
-    | argument, result | `dist.unsigned` | unit: its integers are unsigned in files and for the user |
-    | argument, result | `dist.sharding` | `#dist.sharding`: its placement |
-    | argument, result | `dist.global_type` | type of the whole tensor (level 3) |
-    | op | `dist.scope` | string: path of the module it came from |
-    | op | `dist.shardings` | array of `#dist.sharding`, one a result (level 2) |
-    | argument, result | `dist.cause` | string: the directive that placed it (levels 1 and 2) |
-    | argument | `dist.stored` | array of mesh axes: a parameter is stored sharded over these, and gathered for use (level 2) |
+    Discardable attributes of the dialect are declared in `Attributes.def`, and listed
+    in docs/internals/attributes.md.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -10,15 +10,6 @@
 
 namespace mlir::dist {
 
-/// On an op: it computes gradients, or reads them. It is placed after all other
-/// ops, and does not change their placement.
-inline constexpr llvm::StringLiteral kBackwardAttr = "dist.backward";
-/// On an op of backward: it recomputes a value of forward.
-inline constexpr llvm::StringLiteral kRecomputedAttr = "dist.recomputed";
-/// On a reduction to a maximum or minimum: the first of equal elements has the
-/// gradient; else all of them share it.
-inline constexpr llvm::StringLiteral kFirstAttr = "dist.first";
-
 /// Removes all optimization barriers in `op`. For passes after which no equal
 /// ops are merged.
 void eraseBarriers(Operation *op);

@@ -7,19 +7,6 @@
 
 namespace mlir::dist {
 
-/// On a mesh, until these are made: modules that exchange only the rows that
-/// indices name (dist.graph_halo), by their paths: {axes = [...], by =
-/// loc(...)}.
-inline constexpr llvm::StringLiteral kGraphHalosAttr = "dist.graph_halos";
-
-/// On a halo_exchange, a unit: a dist.sync says how many rows it exchanges, so
-/// that it stays as wide as it is.
-inline constexpr llvm::StringLiteral kFixedRowsAttr = "dist.fixed_rows";
-
-/// On an op that reads windows (level 2), a string: the cause of the
-/// collectives that these need.
-inline constexpr llvm::StringLiteral kWindowCauseAttr = "dist.window_cause";
-
 /// Rows that the busiest device sends, in a line of `devices` with `rows` rows
 /// each. Each device needs the `low` rows before and the `high` rows after its
 /// own, from whichever devices own them.

@@ -132,22 +132,6 @@ template <typename OpTy> static LogicalResult verifyTargetOver(OpTy op) {
   return verifyCount(op);
 }
 
-LogicalResult mlir::dist::verifyModuleAxesAttr(Operation *op, StringRef name,
-                                               Attribute attr) {
-  auto modules = dyn_cast<DictionaryAttr>(attr);
-  auto isNote = [](NamedAttribute entry) {
-    auto note = dyn_cast<DictionaryAttr>(entry.getValue());
-    auto axes = note ? note.getAs<ArrayAttr>("axes") : ArrayAttr();
-    return axes && llvm::all_of(axes, llvm::IsaPred<AxisRefAttr>) &&
-           note.getAs<LocationAttr>("by");
-  };
-  if (!modules || !isa<MeshOp>(op) || !llvm::all_of(modules, isNote))
-    return op->emitOpError()
-           << "'" << name << "' has {axes = [...], by = loc(...)} for "
-           << "modules' paths, on a mesh, but is " << attr;
-  return success();
-}
-
 ParseResult RingOp::parse(OpAsmParser &parser, OperationState &result) {
   return parseTargetOver(parser, result, "zigzag");
 }

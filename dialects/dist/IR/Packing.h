@@ -15,13 +15,6 @@
 
 namespace mlir::dist {
 
-/// On a linalg.transpose: the collective ("all_gather") that it exists for.
-inline constexpr llvm::StringLiteral kPacksAttr = "dist.packs";
-
-/// On a linalg.generic that partitioning wrote: it copies its operand, but
-/// replaces padding by a number.
-inline constexpr llvm::StringLiteral kPaddingAttr = "dist.padding";
-
 /// The order in which a tensor's dimensions are stored, outermost first.
 using DimOrder = SmallVector<int64_t, 4>;
 

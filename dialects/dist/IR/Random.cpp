@@ -48,26 +48,3 @@ DictionaryAttr mlir::dist::getRandomStreams(int64_t number,
        builder.getNamedAttr("sharding", sharding),
        builder.getNamedAttr("sizes", builder.getDenseI64ArrayAttr(sizes))});
 }
-
-LogicalResult mlir::dist::verifyRandomStreamsAttr(Operation *op,
-                                                  Attribute attr) {
-  auto streams = dyn_cast<ArrayAttr>(attr);
-  auto isStream = [](Attribute entry) {
-    auto stream = dyn_cast<DictionaryAttr>(entry);
-    auto axes = stream ? stream.getAs<ArrayAttr>("axes") : ArrayAttr();
-    auto sharding =
-        stream ? stream.getAs<ShardingAttr>("sharding") : ShardingAttr();
-    auto sizes =
-        stream ? stream.getAs<DenseI64ArrayAttr>("sizes") : DenseI64ArrayAttr();
-    return axes && llvm::all_of(axes, llvm::IsaPred<AxisRefAttr>) &&
-           stream.getAs<IntegerAttr>("number") && sharding && sizes &&
-           sizes.size() == static_cast<int64_t>(sharding.getDims().size());
-  };
-  if (!streams || !isa<MeshOp>(op) || !llvm::all_of(streams, isStream))
-    return op->emitOpError()
-           << "'" << kRandomStreamsAttr
-           << "' has {axes = [...], number = ..., sharding = ..., sizes = "
-              "array<...>} for operators, on a mesh, but is "
-           << attr;
-  return success();
-}

@@ -12,18 +12,11 @@
 
 namespace mlir::dist {
 
-/// On a mesh, after partitioning: an array with an entry for each operator that
-/// draws from streams, {axes = […], number = 3, sharding = #dist.sharding<…>,
-/// sizes = array<…>}. Streams are numbered by the placement, along the axes, of
-/// the tensor that the operator draws.
-inline constexpr llvm::StringLiteral kRandomStreamsAttr = "dist.random_streams";
-
 /// The entry of one operator.
 DictionaryAttr getRandomStreams(int64_t number, ArrayRef<AxisRefAttr> axes,
                                 ShardingAttr sharding, ArrayRef<int64_t> sizes);
 
 /// Checks kRandomStreamsAttr.
-LogicalResult verifyRandomStreamsAttr(Operation *op, Attribute attr);
 
 } // namespace mlir::dist
 

@@ -10,20 +10,14 @@
 #ifndef DIST_DIALECTS_DIST_IR_STREAMS_H
 #define DIST_DIALECTS_DIST_IR_STREAMS_H
 
+#include "dialects/dist/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
 namespace mlir::dist {
 
-/// On a collective: the number of its stream, i32 from 1 to kMaxStream. Stream
-/// 0 computes.
-inline constexpr llvm::StringLiteral kStreamAttr = "dist.stream";
+/// The largest number of a stream.
 inline constexpr int32_t kMaxStream = 15;
-
-/// On a mesh: the directives about the collectives of modules, by the modules'
-/// paths. true: they run beside computation wherever possible. false: never.
-/// {by, chunks}: in so many chunks.
-inline constexpr llvm::StringLiteral kOverlapAttr = "dist.overlap";
 
 /// The stream of a collective; 0 if it has no attribute.
 int32_t getStream(Operation *collective);
@@ -36,9 +30,6 @@ ArrayAttr getCommAxes(Operation *op);
 /// The first op of the value's own block that uses it, also within a region.
 /// Null if it has no use, or if another block uses it.
 Operation *findFirstUser(Value value);
-
-LogicalResult verifyStreamAttr(Operation *op, Attribute attr);
-LogicalResult verifyOverlapAttr(Operation *op, Attribute attr);
 
 } // namespace mlir::dist
 

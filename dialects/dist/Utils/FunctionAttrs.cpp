@@ -1,7 +1,7 @@
 //===- FunctionAttrs.cpp - Attributes of all arguments or results ---------===//
 
 #include "dialects/dist/Utils/FunctionAttrs.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/directives/FeatureBlocks.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Utils/Utils.h"

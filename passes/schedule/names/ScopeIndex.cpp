@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/names/ScopeIndex.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/ErrorHandling.h"

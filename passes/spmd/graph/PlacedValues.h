@@ -16,34 +16,20 @@
 #ifndef DIST_PASSES_SPMD_GRAPH_PLACEDVALUES_H
 #define DIST_PASSES_SPMD_GRAPH_PLACEDVALUES_H
 
+#include "passes/spmd/graph/MoveCost.h"
+#include "passes/spmd/graph/PlacedOps.h"
 #include "passes/spmd/graph/Placements.h"
 
 namespace mlir::dist {
 
-/// Bytes sent, in the limit of many devices, so that choices do not depend on
-/// their number where it divides the dimensions of `type`; else the padding is
-/// sent, too. Gathers and scatters send the tensor of `bytes` once, reductions
-/// twice, a moved axis next to nothing, and slices nothing.
-int64_t getMoveCost(const MeshLayout &layout, RankedTensorType type,
-                    int64_t bytes, ArrayRef<DimShardingAttr> from,
-                    ArrayRef<AxisRefAttr> partial,
-                    ArrayRef<DimShardingAttr> to);
-
-class PlacedValues {
+class PlacedValues : public PlacedOps {
 public:
   static constexpr unsigned kNone = PlacementGraph::kNone;
 
-  PlacedValues(const PlacedValues &) = delete;
   PlacedValues(const PlacementGraph &graph, const Placements &targets,
                const MeshLayout &layout)
-      : graph(graph), targets(targets), layout(layout),
-        context(layout.getContext()),
-        shardingsName(StringAttr::get(context, kShardingsAttr)),
+      : PlacedOps(layout), graph(graph), targets(targets),
         placements(graph.getValues().size()) {}
-  ~PlacedValues() {
-    for (Operation *op : erased)
-      op->destroy();
-  }
 
   //===--- Where values are ---------------------------------------------===//
 
@@ -71,35 +57,13 @@ public:
   bool isOfOtherPass(Operation *user, Operation *op) const {
     return !isa<ReshardOp>(user) && isBackward(user) != isBackward(op);
   }
-  /// Whether it is a parameter that is stored sharded, and gathered where it is
-  /// used.
-  bool isStored(Value value) const {
-    unsigned index = graph.getIndex(value);
-    return index != kNone && !targets.getStoredAxes(index).empty();
-  }
   void setPlacement(Value value, ShardingAttr sharding) {
     unsigned index = graph.getIndex(value);
     (index == kNone ? newPlacements[value] : placements[index]) = sharding;
   }
-  /// Records the placements of all results of an op, and writes them on it.
-  void setShardings(Operation *op, ArrayRef<Attribute> shardings) {
-    op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
-  }
-  bool hasShardings(Operation *op) const {
-    return op->getDiscardableAttr(shardingsName) != nullptr;
-  }
-
   /// Whether completing the reduction pending in `from` is all that leads to
   /// `to`.
   bool isScattered(ShardingAttr from, ShardingAttr to) const;
-
-  ShardingAttr place(ArrayRef<DimShardingAttr> dims,
-                     ReductionKind kind = ReductionKind::Sum,
-                     ArrayRef<AxisRefAttr> partial = {}) const;
-  ShardingAttr replicated(Value value) const {
-    return ShardingAttr::getReplicated(
-        layout.getName(), cast<RankedTensorType>(value.getType()).getRank());
-  }
 
   /// The cost for backward of resharding a value to `dims`. Reshards may have
   /// made copies of it.
@@ -111,8 +75,6 @@ public:
   /// `value`, placed as `wanted`, for `user`: itself, or a reshard of it.
   Value getAs(Value value, ShardingAttr wanted, Operation *user,
               function_ref<std::string()> cause);
-  /// A free value, created as `wanted`.
-  Value makeFree(Value value, ShardingAttr wanted);
   Value makeReshard(OpBuilder &builder, Location loc, Value value,
                     ShardingAttr from, ShardingAttr to, StringRef cause,
                     Attribute scope);
@@ -134,18 +96,8 @@ public:
   bool isAskedFor(Value value) const {
     return synced.contains(value) || constrained.contains(value);
   }
-  /// Whether the collective that leads there is prescribed, too.
-  bool isCollectiveAskedFor(Value value) const {
-    return isAskedFor(value) && !followed.contains(value);
-  }
-
-  /// Removes an op without users. Its memory stays as long as this object:
-  /// values are known by their address, so no other value may get the same one.
-  void erase(Operation *op) {
-    op->remove();
-    op->dropAllReferences();
-    erased.push_back(op);
-  }
+  /// Writes on ops which of their results are asked for (`dist.asked_for`).
+  void writeAskedFor() const;
 
   //===--- Causes -------------------------------------------------------===//
 
@@ -168,22 +120,20 @@ private:
   /// The copy of a value from which the fewest bytes lead to `wanted`.
   Value getNearest(Value value, ShardingAttr wanted) const;
 
+  void notePlacement(Value value, ShardingAttr sharding) override {
+    setPlacement(value, sharding);
+  }
+
   const PlacementGraph &graph;
   const Placements &targets;
-  const MeshLayout &layout;
-  MLIRContext *context;
-  StringAttr shardingsName;
   /// Placements that differ from the targets, by number of the value, and
   /// placements of values that the graph does not know.
   std::vector<ShardingAttr> placements;
   llvm::DenseMap<Value, ShardingAttr> newPlacements;
   llvm::DenseMap<Value, unsigned> pendingCauses;
-  /// Free values created so far.
-  llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
   /// Reshards of a value so far: the next reshard starts from the nearest one.
   llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
   llvm::SmallDenseSet<Value> synced, followed, constrained;
-  SmallVector<Operation *> erased;
 };
 
 } // namespace mlir::dist

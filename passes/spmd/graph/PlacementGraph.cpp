@@ -1,7 +1,7 @@
 //===- PlacementGraph.cpp - Values of a module and what ties them ---------===//
 
 #include "passes/spmd/graph/PlacementGraph.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

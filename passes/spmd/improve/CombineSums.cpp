@@ -1,13 +1,18 @@
 //===- CombineSums.cpp - Sums that are added are completed together -------===//
+//
+// Two sums may be pending in the same way and completed in the same way, and
+// their results only added to each other, perhaps with more terms. Then their
+// parts are added first: one collective instead of two.
+//
+//===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "passes/spmd/improve/MoveReshards.h"
+#include "passes/spmd/graph/PlacedProgram.h"
+#include "passes/spmd/graph/PlacementGraph.h"
+#include "passes/spmd/improve/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -29,8 +34,7 @@ using Group = SmallVector<ReshardOp, 2>;
 
 class Combiner {
 public:
-  Combiner(const llvm::SmallPtrSetImpl<Operation *> &kept, PlacedValues &values)
-      : kept(kept), values(values) {}
+  explicit Combiner(PlacedProgram &values) : values(values) {}
 
   void run(Operation *root);
 
@@ -44,8 +48,7 @@ private:
   Operation *takeJoin();
   void place(Operation *join, Value left, Value right);
 
-  const llvm::SmallPtrSetImpl<Operation *> &kept;
-  PlacedValues &values;
+  PlacedProgram &values;
   SumTree tree;
   /// Where all of the tree is put.
   Operation *end = nullptr;
@@ -120,7 +123,8 @@ bool Combiner::read(Operation *root) {
 
 ReshardOp Combiner::getCompletion(Value term) const {
   auto reshard = term.getDefiningOp<ReshardOp>();
-  bool canBe = reshard && term.hasOneUse() && !kept.contains(reshard) &&
+  bool canBe = reshard && term.hasOneUse() &&
+               !values.isReshardAskedFor(reshard) &&
                reshard.getSource().isPartial() &&
                reshard.getSource().getPartialKind() == ReductionKind::Sum &&
                reshard->getBlock() == tree.root->getBlock();
@@ -142,7 +146,6 @@ void Combiner::place(Operation *join, Value left, Value right) {
   if (values.getPlacement(init->get()) != placement.withoutPartial())
     init->set(values.makeFree(init->get(), placement.withoutPartial()));
   values.setShardings(join, {placement});
-  values.setPlacement(join->getResult(0), placement);
 }
 
 /// The module that two are in: "h.0" of "h.0.attn.o_proj" and "h.0.mlp".
@@ -184,7 +187,7 @@ Value Combiner::combine(const Group &group) {
                                    first.getSource(), first.getSharding(),
                                    llvm::join(causes, "; and "), scope);
   if (isAskedFor)
-    values.setConstrained(whole);
+    values.setAskedFor(whole.getDefiningOp(), kAskedForCollective);
   return whole;
 }
 
@@ -242,15 +245,28 @@ void Combiner::run(Operation *root) {
     values.erase(reshard);
 }
 
-void mlir::dist::combineSums(FunctionOpInterface function,
-                             const llvm::SmallPtrSetImpl<Operation *> &kept,
-                             PlacedValues &values) {
+static void combineSums(FunctionOpInterface function, PlacedProgram &values) {
   SmallVector<Operation *> roots;
   function->walk([&](Operation *op) {
     if (!getFullInputs(op).empty() && !getNextSum(op))
       roots.push_back(op);
   });
-  Combiner combiner(kept, values);
+  Combiner combiner(values);
   for (Operation *root : roots)
     combiner.run(root);
 }
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_COMBINESUMSPASS
+#include "passes/spmd/improve/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+struct CombineSumsPass
+    : mlir::dist::impl::CombineSumsPassBase<CombineSumsPass> {
+  void runOnOperation() override {
+    if (failed(visitPlacedFunctions(getOperation(), combineSums)))
+      signalPassFailure();
+  }
+};
+} // namespace

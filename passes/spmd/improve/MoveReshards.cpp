@@ -1,7 +1,16 @@
 //===- MoveReshards.cpp - Reshards where values are smallest --------------===//
+//
+// A reshard should stand where its value is smallest: before ops that repeat,
+// pad or widen it, after ops that slice or narrow it. Ops that only move
+// elements, or compute them one by one, may be sharded in any way. Here they
+// are sharded again, tree by tree, if that sends fewer bytes: dynamic
+// programming over the placements of each op of a tree.
+//
+//===----------------------------------------------------------------------===//
 
-#include "passes/spmd/improve/MoveReshards.h"
 #include "passes/bounds/Bounds.h"
+#include "passes/spmd/graph/MoveCost.h"
+#include "passes/spmd/improve/Passes.h"
 #include "passes/spmd/improve/PlacementTree.h"
 
 using namespace mlir;
@@ -13,8 +22,9 @@ constexpr int64_t kNever = INT64_MAX / 4;
 
 class Mover {
 public:
-  Mover(PlacementTree &tree, const MeshLayout &layout, PlacedValues &values)
-      : tree(tree), nodes(tree.getNodes()), layout(layout), values(values) {}
+  Mover(PlacementTree &tree, PlacedProgram &values)
+      : tree(tree), nodes(tree.getNodes()), layout(values.getLayout()),
+        values(values) {}
 
   /// Places the ops of the tree again if that sends fewer bytes.
   void run();
@@ -38,7 +48,7 @@ private:
   PlacementTree &tree;
   ArrayRef<TreeNode> nodes;
   const MeshLayout &layout;
-  PlacedValues &values;
+  PlacedProgram &values;
   /// The cost of each transfer besides its bytes, in bytes. It is less than in
   /// plans of reshards, since bytes are to be saved here.
   static constexpr int64_t kTransfer = 512;
@@ -183,7 +193,7 @@ Value Mover::bring(Value source, ShardingAttr wanted, Operation *user,
                             instead.getCause(), instead->getAttr(kScopeAttr));
 }
 
-static void eraseUnused(Value value, PlacedValues &values) {
+static void eraseUnused(Value value, PlacedProgram &values) {
   while (auto reshard = value.getDefiningOp<ReshardOp>()) {
     if (!reshard->use_empty())
       return;
@@ -220,7 +230,6 @@ void Mover::rewrite(ArrayRef<unsigned> chosen) {
       }
     }
     values.setShardings(op, {way.result});
-    values.setPlacement(op->getResult(0), way.result);
     // The root's are seen to below.
     if (op->getResult(0) != root)
       for (Operation *user : op->getResult(0).getUsers())
@@ -334,10 +343,9 @@ void Mover::run() {
     rewrite(chosen);
 }
 
-void mlir::dist::moveReshards(FunctionOpInterface function,
-                              const MeshLayout &layout, PlacementGraph &graph,
-                              PlacedValues &values) {
-  PlacementTree tree(layout, graph, values);
+static void moveReshards(FunctionOpInterface function, RuleCache &rules,
+                         PlacedProgram &values) {
+  PlacementTree tree(rules, values);
   SmallVector<Operation *> roots;
   function->walk([&](Operation *op) {
     if (tree.isMovable(op) && !tree.getParent(op))
@@ -345,7 +353,7 @@ void mlir::dist::moveReshards(FunctionOpInterface function,
   });
   auto move = [&](Operation *root) {
     if (tree.read(root))
-      Mover(tree, layout, values).run();
+      Mover(tree, values).run();
   };
   llvm::for_each(roots, move);
   // A reshard of a value that all readers want may be done at the value.
@@ -354,3 +362,22 @@ void mlir::dist::moveReshards(FunctionOpInterface function,
         llvm::all_of(root->getUsers(), llvm::IsaPred<ReshardOp>))
       move(root);
 }
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_MOVERESHARDSPASS
+#include "passes/spmd/improve/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+struct MoveReshardsPass
+    : mlir::dist::impl::MoveReshardsPassBase<MoveReshardsPass> {
+  void runOnOperation() override {
+    RuleCache rules;
+    auto visit = [&](FunctionOpInterface function, PlacedProgram &values) {
+      moveReshards(function, rules, values);
+    };
+    if (failed(visitPlacedFunctions(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+} // namespace

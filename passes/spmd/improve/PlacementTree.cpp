@@ -6,6 +6,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/MovedValues.h"
+#include "passes/spmd/graph/PlacementGraph.h"
 #include "passes/spmd/graph/Windows.h"
 
 using namespace mlir;
@@ -25,7 +26,7 @@ static int64_t getDegree(const MeshLayout &layout,
 }
 
 /// The value before reshards that only served its user.
-static Value getSource(Value value, const PlacedValues &values) {
+static Value getSource(Value value, const PlacedProgram &values) {
   while (auto reshard = value.getDefiningOp<ReshardOp>()) {
     if (values.isAskedFor(value))
       break;
@@ -64,7 +65,7 @@ bool PlacementTree::isMovable(Operation *op) {
             })
             .wasInterrupted())
       return false;
-  const ShardingRule &rule = *graph.getRule(op);
+  const ShardingRule &rule = *rules.get(op);
   if (rule.isContraction || !rule.inits.empty() ||
       llvm::any_of(rule.factors, [](const Factor &factor) {
         return factor.kind == FactorKind::Reduction;
@@ -274,7 +275,7 @@ void PlacementTree::addWays(TreeNode &node, const ShardingRule &rule,
 /// way that it has cannot be read.
 bool PlacementTree::makeWays(TreeNode &node) {
   Operation *op = node.op;
-  const ShardingRule &rule = *graph.getRule(op);
+  const ShardingRule &rule = *rules.get(op);
   Value result = op->getResult(0);
   PlacementOption now;
   now.result = values.getPlacement(result);

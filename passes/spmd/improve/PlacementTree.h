@@ -2,14 +2,15 @@
 //
 // A tree of ops that only move elements, or compute them one by one. Each
 // result is used by one op only. Every op may be placed in many ways. Needs a
-// function in which every op has been visited.
+// program of level 2.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_PASSES_SPMD_IMPROVE_PLACEMENTTREE_H
 #define DIST_PASSES_SPMD_IMPROVE_PLACEMENTTREE_H
 
-#include "passes/spmd/graph/PlacedValues.h"
+#include "passes/spmd/graph/PlacedProgram.h"
+#include "passes/spmd/graph/RuleCache.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -45,9 +46,8 @@ class PlacementTree {
 public:
   static constexpr unsigned kNone = ~0u;
 
-  PlacementTree(const MeshLayout &layout, PlacementGraph &graph,
-                PlacedValues &values)
-      : layout(layout), graph(graph), values(values) {}
+  PlacementTree(RuleCache &rules, PlacedProgram &values)
+      : layout(values.getLayout()), rules(rules), values(values) {}
 
   /// Whether an op can be placed in other ways.
   bool isMovable(Operation *op);
@@ -79,8 +79,8 @@ private:
                ArrayRef<DimShardingAttr> factors);
 
   const MeshLayout &layout;
-  PlacementGraph &graph;
-  PlacedValues &values;
+  RuleCache &rules;
+  PlacedProgram &values;
   llvm::DenseMap<Operation *, bool> movable;
 
   SmallVector<TreeNode, 0> nodes;

@@ -1,21 +1,18 @@
-//===- TidyReshards.cpp - What is left over goes --------------------------===//
+//===- TidyReshards.cpp - Removes useless reshards ------------------------===//
 
-#include "passes/spmd/improve/TidyReshards.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/spmd/graph/PlacedProgram.h"
+#include "passes/spmd/graph/PlacementGraph.h"
+#include "passes/spmd/improve/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The placement that the only result of an op was given.
-static ShardingAttr getPlacementOf(Operation *op) {
-  return cast<ShardingAttr>(op->getAttrOfType<ArrayAttr>(kShardingsAttr)[0]);
-}
-
 /// Where a function needs a constant whole, its parts are slices of that.
 static void sliceWholeConstants(FunctionOpInterface function,
-                                PlacedValues &values) {
+                                PlacedProgram &values) {
   llvm::MapVector<Attribute, SmallVector<Operation *, 2>> constants;
   function.getFunctionBody().walk([&](Operation *op) {
     ElementsAttr elements;
@@ -25,8 +22,11 @@ static void sliceWholeConstants(FunctionOpInterface function,
       constants[elements].push_back(op);
   });
   for (auto &[elements, ops] : constants) {
-    auto isWhole = [](Operation *op) {
-      return getPlacementOf(op).isReplicated();
+    auto getPlacement = [&](Operation *op) {
+      return values.getPlacement(op->getResult(0));
+    };
+    auto isWhole = [&](Operation *op) {
+      return getPlacement(op).isReplicated();
     };
     auto *found = llvm::find_if(ops, isWhole);
     if (found == ops.end())
@@ -38,13 +38,13 @@ static void sliceWholeConstants(FunctionOpInterface function,
     for (Operation *op : ops) {
       if (isWhole(op))
         continue;
-      Value &slice = slices[getPlacementOf(op)];
+      Value &slice = slices[getPlacement(op)];
       OpBuilder builder(function.getContext());
       builder.setInsertionPointAfter(whole);
       if (!slice)
         slice = values.makeReshard(
-            builder, op->getLoc(), whole->getResult(0), getPlacementOf(whole),
-            getPlacementOf(op), "slice of a constant that is needed whole", {});
+            builder, op->getLoc(), whole->getResult(0), getPlacement(whole),
+            getPlacement(op), "slice of a constant that is needed whole", {});
       op->getResult(0).replaceAllUsesWith(slice);
       values.erase(op);
     }
@@ -52,7 +52,7 @@ static void sliceWholeConstants(FunctionOpInterface function,
 }
 
 /// A reshard of a reshard that has no other user starts where that one does.
-static void skipDetour(ReshardOp reshard, const PlacedValues &values) {
+static void skipDetour(ReshardOp reshard, const PlacedProgram &values) {
   while (auto before = reshard.getOperand().getDefiningOp<ReshardOp>()) {
     Value middle = before.getResult();
     if (!middle.hasOneUse() || values.isAskedFor(middle))
@@ -74,14 +74,13 @@ static void skipDetour(ReshardOp reshard, const PlacedValues &values) {
 }
 
 /// Values that only erased ops used are not needed either.
-static void eraseUnused(Operation *op, PlacedValues &values) {
+static void eraseUnused(Operation *op, PlacedProgram &values) {
   if (op->use_empty() && op->getNumResults() == 1 &&
       (isFreeValue(op->getResult(0)) || isa<ReshardOp>(op)))
     values.erase(op);
 }
 
-void mlir::dist::tidyReshards(FunctionOpInterface function,
-                              PlacedValues &values) {
+static void tidyReshards(FunctionOpInterface function, PlacedProgram &values) {
   // Users before their operands.
   auto visitBackwards = [&](function_ref<void(Operation *)> visit) {
     function->walk<WalkOrder::PostOrder, ReverseIterator>(visit);
@@ -94,3 +93,20 @@ void mlir::dist::tidyReshards(FunctionOpInterface function,
     eraseUnused(op, values);
   });
 }
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_TIDYRESHARDSPASS
+#include "passes/spmd/improve/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+struct TidyReshardsPass
+    : mlir::dist::impl::TidyReshardsPassBase<TidyReshardsPass> {
+  void runOnOperation() override {
+    if (failed(visitPlacedFunctions(getOperation(), tidyReshards)))
+      return signalPassFailure();
+    getOperation()->walk(
+        [](Operation *op) { op->removeDiscardableAttr(kAskedForAttr); });
+  }
+};
+} // namespace

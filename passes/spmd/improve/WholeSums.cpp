@@ -10,8 +10,7 @@
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Utils/Program.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/graph/PlacedProgram.h"
 #include "passes/spmd/graph/PlacementGraph.h"
 #include "passes/spmd/graph/PlacementText.h"
 #include "passes/spmd/improve/Passes.h"
@@ -29,20 +28,15 @@ class SumCompleter {
 public:
   SumCompleter(const MeshLayout &layout, StringRef axis)
       : layout(layout), axis(axis), context(layout.getContext()),
-        shardingsName(StringAttr::get(context, kShardingsAttr)) {}
+        program(layout) {}
 
   LogicalResult visitFunction(FunctionOpInterface function);
 
 private:
   LogicalResult visitOp(Operation *op);
-  void noteArguments(const RegionBranchSuccessorMapping &targets,
-                     Operation *from);
   void visitReshard(ReshardOp reshard);
   void reduceWhole(Operation *op);
   Value getWhole(Value value, Operation *user);
-  void setShardings(Operation *op, ArrayRef<Attribute> shardings) {
-    op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
-  }
   Value makeReshard(OpBuilder &builder, Value value, ShardingAttr from,
                     ShardingAttr to, Operation *cause);
 
@@ -60,21 +54,11 @@ private:
   }
   ShardingAttr withoutPending(ShardingAttr sharding) const;
   ShardingAttr withoutAxis(ShardingAttr sharding, RankedTensorType type) const;
-  ShardingAttr get(Value value) const {
-    if (isa<BlockArgument>(value))
-      return arguments.lookup(value);
-    auto array = value.getDefiningOp()->getAttrOfType<ArrayAttr>(shardingsName);
-    return array ? dyn_cast<ShardingAttr>(
-                       array[cast<OpResult>(value).getResultNumber()])
-                 : ShardingAttr();
-  }
 
   const MeshLayout &layout;
   StringRef axis;
   MLIRContext *context;
-  StringAttr shardingsName;
-  /// Placements of block arguments: those of the values that flow into them.
-  llvm::DenseMap<Value, ShardingAttr> arguments;
+  PlacedProgram program;
   /// The whole values so far, by their block.
   llvm::DenseMap<std::pair<Value, Block *>, Value> wholes;
 };
@@ -111,20 +95,16 @@ ShardingAttr SumCompleter::withoutAxis(ShardingAttr sharding,
 Value SumCompleter::makeReshard(OpBuilder &builder, Value value,
                                 ShardingAttr from, ShardingAttr to,
                                 Operation *cause) {
-  auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(),
-                                   value, from, to,
-                                   describeOp(cause) + " reduces over \"" +
-                                       axis.str() + "\", which is done whole");
-  if (Attribute scope = cause->getAttr(kScopeAttr))
-    reshard->setAttr(kScopeAttr, scope);
-  setShardings(reshard, to);
-  return reshard;
+  return program.makeReshard(builder, value.getLoc(), value, from, to,
+                             describeOp(cause) + " reduces over \"" +
+                                 axis.str() + "\", which is done whole",
+                             cause->getAttr(kScopeAttr));
 }
 
 /// The value on each device along the axis. Values that need no communication
 /// are created there: constants, and values computed from available ones.
 Value SumCompleter::getWhole(Value value, Operation *user) {
-  ShardingAttr now = get(value);
+  ShardingAttr now = program.getPlacement(value);
   if (!shardsDims(now))
     return value;
   Value &known = wholes[{value, user->getBlock()}];
@@ -141,7 +121,7 @@ Value SumCompleter::getWhole(Value value, Operation *user) {
     return known = reshard.getOperand();
   if (op && isFreeValue(value)) {
     Operation *made = builder.clone(*op);
-    setShardings(made, whole);
+    program.setShardings(made, whole);
     Value result = made->getResult(0);
     // For a fill: its destination.
     for (OpOperand &operand : made->getOpOperands())
@@ -157,7 +137,7 @@ void SumCompleter::reduceWhole(Operation *op) {
     if (isa<RankedTensorType>(operand.get().getType()))
       operand.set(getWhole(operand.get(), op));
   SmallVector<Attribute> shardings(
-      op->getAttrOfType<ArrayAttr>(shardingsName).getValue());
+      op->getAttrOfType<ArrayAttr>(kShardingsAttr).getValue());
   OpBuilder builder(context);
   builder.setInsertionPointAfter(op);
   for (OpResult result : op->getResults()) {
@@ -173,7 +153,7 @@ void SumCompleter::reduceWhole(Operation *op) {
     Value part = makeReshard(builder, result, whole, now, op);
     result.replaceAllUsesExcept(part, part.getDefiningOp());
   }
-  setShardings(op, shardings);
+  program.setShardings(op, shardings);
 }
 
 void SumCompleter::visitReshard(ReshardOp reshard) {
@@ -186,17 +166,7 @@ void SumCompleter::visitReshard(ReshardOp reshard) {
   }
   reshard.setSourceAttr(from);
   reshard.setShardingAttr(to);
-  setShardings(reshard, to);
-}
-
-/// The values that `from` passes to regions; those from outside come first.
-void SumCompleter::noteArguments(const RegionBranchSuccessorMapping &targets,
-                                 Operation *from) {
-  for (OpOperand &operand : from->getOpOperands())
-    if (auto found = targets.find(&operand); found != targets.end())
-      for (Value input : found->second)
-        if (isa<BlockArgument>(input) && isa<RankedTensorType>(input.getType()))
-          arguments.try_emplace(input, get(operand.get()));
+  program.setShardings(reshard, to);
 }
 
 LogicalResult SumCompleter::visitOp(Operation *op) {
@@ -212,7 +182,7 @@ LogicalResult SumCompleter::visitOp(Operation *op) {
   RegionBranchSuccessorMapping targets;
   if (branch) {
     branch.getSuccessorOperandInputMapping(targets);
-    noteArguments(targets, branch);
+    program.readInputs(targets, branch);
   }
   for (Region &region : op->getRegions())
     for (Block &block : region)
@@ -222,9 +192,9 @@ LogicalResult SumCompleter::visitOp(Operation *op) {
           return failure();
         // For a condition's region: the values that the other region takes.
         if (branch && isLast)
-          noteArguments(targets, &inner);
+          program.readInputs(targets, &inner);
       }
-  auto array = op->getAttrOfType<ArrayAttr>(shardingsName);
+  auto array = op->getAttrOfType<ArrayAttr>(kShardingsAttr);
   if (!array)
     return success();
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
@@ -240,7 +210,7 @@ LogicalResult SumCompleter::visitOp(Operation *op) {
     }
   if (!wasPending)
     return success();
-  setShardings(op, shardings);
+  program.setShardings(op, shardings);
   // One that commutes with reductions has operands where the axis shards
   // nothing. In loops it is their bodies that reduce.
   if (!branch)
@@ -249,10 +219,7 @@ LogicalResult SumCompleter::visitOp(Operation *op) {
 }
 
 LogicalResult SumCompleter::visitFunction(FunctionOpInterface function) {
-  for (BlockArgument argument : function.getArguments())
-    if (auto sharding = function.getArgAttrOfType<ShardingAttr>(
-            argument.getArgNumber(), kShardingAttr))
-      arguments[argument] = sharding;
+  program.readArguments(function);
   for (Block &block : function.getFunctionBody())
     for (Operation &op : llvm::make_early_inc_range(block))
       if (failed(visitOp(&op)))

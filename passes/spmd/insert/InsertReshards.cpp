@@ -12,9 +12,6 @@
 #include "dialects/dist/IR/Halo.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "passes/spmd/improve/LoopSlices.h"
-#include "passes/spmd/improve/MoveReshards.h"
-#include "passes/spmd/improve/TidyReshards.h"
 #include "passes/spmd/insert/Passes.h"
 #include "passes/spmd/insert/ReshardInserter.h"
 
@@ -327,8 +324,6 @@ void ReshardInserter::visitFollow(FollowOp follow) {
 LogicalResult ReshardInserter::run(Operation *module) {
   eraseFollows(module);
   keptPending = findKeptPending(module);
-  llvm::SmallPtrSet<Operation *, 8> reshards;
-  module->walk([&](ReshardOp reshard) { reshards.insert(reshard); });
   SmallVector<FunctionOpInterface> functions;
   for (auto function : module->getRegion(0).getOps<FunctionOpInterface>())
     if (!function.isExternal())
@@ -336,12 +331,7 @@ LogicalResult ReshardInserter::run(Operation *module) {
   for (FunctionOpInterface function : functions)
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
-  for (FunctionOpInterface function : functions) {
-    combineSums(function, reshards, values);
-    moveReshards(function, layout, graph, values);
-    sliceBeforeReshards(function, values);
-    tidyReshards(function, values);
-  }
+  values.writeAskedFor();
   return success();
 }
 

@@ -13,7 +13,8 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "ModuleOp"> {
     other placements are resharded. Pending reductions pass through ops that
     commute with them, and are completed once. Constraints and syncs are checked
     and removed. A sync that contradicts the placements is an error. Leaves a
-    program that `--dist-verify-placed` accepts.
+    program of level 2. In it, `dist.asked_for` says which placements are the
+    user's word. `--dist-improve-reshards` reads that, and should follow.
 
     ```mlir
     %1 = linalg.matmul … // %x: [{}, {"tp"} ], %w: [{"tp"}, {} ]

@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/spmd/graph/OpPlacement.h"
+#include "passes/spmd/graph/PlacedProgram.h"
 #include "passes/spmd/graph/PlacementText.h"
 #include "passes/spmd/graph/RuleCache.h"
 #include "passes/spmd/verify/Passes.h"
@@ -29,8 +30,7 @@ namespace {
 class PlacedVerifier {
 public:
   explicit PlacedVerifier(const MeshLayout &layout)
-      : layout(layout),
-        shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)) {}
+      : layout(layout), program(layout) {}
 
   LogicalResult verify(FunctionOpInterface function);
 
@@ -51,21 +51,13 @@ private:
   ShardingAttr get(Value value) const {
     if (!isa<RankedTensorType>(value.getType()))
       return {};
-    if (isa<BlockArgument>(value))
-      return arguments.lookup(value);
-    auto array = dyn_cast_or_null<ArrayAttr>(
-        value.getDefiningOp()->getDiscardableAttr(shardingsName));
-    return array ? dyn_cast<ShardingAttr>(
-                       array[cast<OpResult>(value).getResultNumber()])
-                 : ShardingAttr();
+    return program.getPlacement(value);
   }
   const MeshLayout &layout;
-  StringAttr shardingsName;
+  PlacedProgram program;
   RuleCache rules;
   SymbolTableCollection symbols;
   ExclusiveSums exclusive;
-  /// Placements of block arguments: those of what flows into them.
-  llvm::DenseMap<Value, ShardingAttr> arguments;
 };
 } // namespace
 
@@ -209,22 +201,15 @@ LogicalResult PlacedVerifier::verifyBranch(RegionBranchOpInterface branch) {
       if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
         for (OpOperand &operand : block.back().getOpOperands())
           terminators.push_back(&operand);
-  auto note = [&](OpOperand &operand) {
-    for (Value input : getInputs(operand))
-      if (isa<BlockArgument>(input))
-        if (ShardingAttr now = get(operand.get()))
-          arguments.try_emplace(input, now);
-  };
-  for (OpOperand &operand : branch->getOpOperands())
-    note(operand);
+  program.readInputs(targets, branch);
   for (Region &region : branch->getRegions()) {
     for (Block &block : region)
       if (failed(verifyBlock(block)))
         return failure();
     // What a region yields may enter the next one.
-    for (OpOperand *operand : terminators)
-      if (operand->getOwner()->getParentRegion() == &region)
-        note(*operand);
+    for (Block &block : region)
+      if (!block.empty())
+        program.readInputs(targets, &block.back());
   }
   for (OpOperand &operand : branch->getOpOperands())
     if (failed(check(operand)))
@@ -347,6 +332,7 @@ LogicalResult PlacedVerifier::verifyBlock(Block &block) {
 }
 
 LogicalResult PlacedVerifier::verify(FunctionOpInterface function) {
+  program.readArguments(function);
   for (BlockArgument argument : function.getArguments()) {
     if (!isa<RankedTensorType>(argument.getType()))
       continue;
@@ -364,7 +350,6 @@ LogicalResult PlacedVerifier::verify(FunctionOpInterface function) {
       return function.emitOpError()
              << "argument " << number << " is placed as " << sharding
              << ", but must be complete and on mesh " << layout.getName();
-    arguments[argument] = sharding;
   }
   for (auto [number, type] : llvm::enumerate(function.getResultTypes()))
     if (isa<RankedTensorType>(type) &&

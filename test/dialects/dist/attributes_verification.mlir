@@ -133,7 +133,7 @@ func.func private @f(tensor<8xf32> {dist.global_type = f32})
 
 // -----
 
-// expected-error@below {{unknown attribute 'dist.shardng' on argument 0}}
+// expected-error@below {{unknown attribute 'dist.shardng' of the dist dialect on argument 0}}
 func.func private @f(tensor<8xf32> {dist.shardng = "tp"})
 
 // -----
@@ -187,19 +187,19 @@ func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = 3})
 
 // -----
 
-// expected-error @below {{'dist.rings' has {axes = [...], by = loc(...)} for modules' paths, on a mesh, but is}}
+// expected-error @below {{'dist.rings' must be {axes = […], by = loc(…)} for modules' paths, but is}}
 dist.mesh @ring_of_no_axes ["tp" = 2] {dist.rings = {attn = {by = loc("x")}}}
 
 // -----
 
-// expected-error @below {{'dist.graph_halos' has {axes = [...], by = loc(...)} for modules' paths, on a mesh, but is 1 : i64}}
+// expected-error @below {{'dist.graph_halos' must be {axes = […], by = loc(…)} for modules' paths, but is 1 : i64}}
 dist.mesh @graph_halo_of_what ["tp" = 2] {dist.graph_halos = 1 : i64}
 
 // -----
 
 func.func @padding_of_text(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{'dist.padding' must be a unit attribute, but is "x"}}
-  %0 = arith.negf %x {dist.padding = "x"} : tensor<8xf32>
+  %0 = linalg.exp {dist.padding = "x"} ins(%x : tensor<8xf32>) outs(%x : tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
@@ -235,7 +235,7 @@ func.func @two(%w: tensor<4xf32>) -> (tensor<4xf32> {dist.updates = 0 : i64}, te
 // -----
 
 func.func @weights_of_an_op(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{has 'dist.weights', but is no module}}
+  // expected-error @below {{has 'dist.weights', which belongs on a module}}
   %0 = arith.negf %x {dist.weights = "w.safetensors"} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -243,7 +243,7 @@ func.func @weights_of_an_op(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @cause_of_an_op(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{unknown attribute 'dist.cause' of the dist dialect}}
+  // expected-error @below {{has 'dist.cause', which belongs on an argument or a result}}
   %0 = arith.negf %x {dist.cause = "x"} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -259,7 +259,68 @@ func.func @window_cause_of_a_number(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @fixed_rows_of_no_exchange(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{'dist.fixed_rows' is a unit attribute, on a dist.halo_exchange, but is unit}}
+  // expected-error @below {{has 'dist.fixed_rows', which belongs on a dist.halo_exchange}}
   %0 = arith.negf %x {dist.fixed_rows} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// What may have an attribute: docs/internals/attributes.md.
+
+func.func @padding_of_no_linalg_op(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{has 'dist.padding', which belongs on a linalg op}}
+  %0 = arith.negf %x {dist.padding} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @sharding_of_an_op(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{has 'dist.sharding', which belongs on an argument or a result}}
+  %0 = arith.negf %x {dist.sharding = "x"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{has 'dist.rings', which belongs on a dist.mesh}}
+func.func private @rings() attributes {dist.rings = {}}
+
+// -----
+
+// expected-error @below {{has 'dist.asked_for', which belongs on an op of one result}}
+func.func private @asked_for() attributes {dist.asked_for = "reshard"}
+
+// -----
+
+func.func @asked_for_what(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'dist.asked_for' must be "placement", "collective" or "reshard", but is "me"}}
+  %0 = arith.negf %x {dist.asked_for = "me"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 1 has 'dist.scope', which belongs on an op}}
+func.func private @scope(f32, f32 {dist.scope = "h"})
+
+// -----
+
+// expected-error @below {{argument 0 has 'dist.output', which belongs on a result}}
+func.func private @output(f32 {dist.output = "y"})
+
+// -----
+
+// expected-error @below {{result 0 has 'dist.parameter', which belongs on an argument}}
+func.func private @parameter() -> (f32 {dist.parameter = "w"})
+
+// -----
+
+// expected-error @below {{argument 0 has 'dist.updated', which belongs on an argument with dist.parameter}}
+func.func private @updated(f32 {dist.input = "x", dist.updated})
+
+// -----
+
+// expected-error @below {{argument 0 has 'dist.classes', which belongs on an argument with dist.input}}
+func.func private @classes(tensor<8xi64> {dist.classes = 3 : i64})

@@ -1,19 +1,19 @@
 // What the devices at the ends hold, of five rows in blocks of 2, 2 and 1, and
 // of a ring that is smaller than its halo; and the adjoint.
-// RUN: python3 %S/Inputs/npy.py make %t.x.npy f64 5 "i + 1"
-// RUN: python3 %S/Inputs/npy.py make %t.ring.npy i32 6,2 "10 * i + j"
-// RUN: python3 %S/Inputs/npy.py make %t.bits.npy i1 6 "i == 2"
-// RUN: python3 %S/Inputs/npy.py make %t.y.npy f64 12 "2.0 ** i"
+// RUN: %{npy} make %t.x.npy f64 5 "i + 1"
+// RUN: %{npy} make %t.ring.npy i32 6,2 "10 * i + j"
+// RUN: %{npy} make %t.bits.npy i1 6 "i == 2"
+// RUN: %{npy} make %t.y.npy f64 12 "2.0 ** i"
 // RUN: dist-run %s --input x=%t.x.npy --input ring=%t.ring.npy --input bits=%t.bits.npy --input y=%t.y.npy --output %t
 // Element k of device r is row 2 r - 1 + k.
-// RUN: python3 %S/Inputs/npy.py check %t/zero.npy "(lambda row: row + 1 if 0 <= row < 5 else 0)(2 * (i // 5) - 1 + i %% 5)"
-// RUN: python3 %S/Inputs/npy.py check %t/constant.npy "(lambda row: row + 1 if 0 <= row < 5 else -2.5)(2 * (i // 5) - 1 + i %% 5)"
-// RUN: python3 %S/Inputs/npy.py check %t/turns.npy "10 * ((2 * (i // 11) - 7 + i %% 11) %% 6) + j"
-// RUN: python3 %S/Inputs/npy.py check %t/bits.npy "(lambda row: row == 2 if 0 <= row < 6 else True)(2 * (i // 4) - 1 + i %% 4)"
-// RUN: python3 %S/Inputs/npy.py check %t/narrow.npy "(lambda row: row + 1 if 0 <= row < 5 else 0.5)(2 * (i // 5) - 1 + i %% 5)"
+// RUN: %{npy} check %t/zero.npy "(lambda row: row + 1 if 0 <= row < 5 else 0)(2 * (i // 5) - 1 + i %% 5)"
+// RUN: %{npy} check %t/constant.npy "(lambda row: row + 1 if 0 <= row < 5 else -2.5)(2 * (i // 5) - 1 + i %% 5)"
+// RUN: %{npy} check %t/turns.npy "10 * ((2 * (i // 11) - 7 + i %% 11) %% 6) + j"
+// RUN: %{npy} check %t/bits.npy "(lambda row: row == 2 if 0 <= row < 6 else True)(2 * (i // 4) - 1 + i %% 4)"
+// RUN: %{npy} check %t/narrow.npy "(lambda row: row + 1 if 0 <= row < 5 else 0.5)(2 * (i // 5) - 1 + i %% 5)"
 // Of a row, its own number and those that neighbours hold of it.
-// RUN: python3 %S/Inputs/npy.py check %t/sum.npy "sum(2.0 ** n for n in range(12) if 2 * (n // 4) - 1 + n %% 4 == i)"
-// RUN: python3 %S/Inputs/npy.py check %t/ringsum.npy "sum(2.0 ** n for n in range(12) if (2 * (n // 4) - 1 + n %% 4) %% 6 == i)"
+// RUN: %{npy} check %t/sum.npy "sum(2.0 ** n for n in range(12) if 2 * (n // 4) - 1 + n %% 4 == i)"
+// RUN: %{npy} check %t/ringsum.npy "sum(2.0 ** n for n in range(12) if (2 * (n // 4) - 1 + n %% 4) %% 6 == i)"
 // The same bits by shifts and by gathers.
 // RUN: dist-run %s --input x=%t.x.npy --input ring=%t.ring.npy --input bits=%t.bits.npy --input y=%t.y.npy --halos=shifts --output %t/shifts
 // RUN: cmp %t/zero.npy %t/shifts/zero.npy

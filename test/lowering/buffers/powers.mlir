@@ -1,12 +1,12 @@
 // Integer powers: of constants and of inputs, by constants and by inputs.
 // RUN: rm -rf %t && split-file %s %t && cd %t
-// RUN: python3 %S/Inputs/npy.py make x.npy i64 9 "[0, 1, -1, 2, -2, 3, 100, -7, 5][i]"
-// RUN: python3 %S/Inputs/npy.py make n.npy i32 9 "[0, 1, 2, 31, 30, -1, -2, 40, 5][i]"
-// RUN: python3 %S/Inputs/npy.py make m.npy i32 9 "[1, -1, 2, -1, 5, -2, 0, 3, -3][i]"
+// RUN: %{npy} make x.npy i64 9 "[0, 1, -1, 2, -2, 3, 100, -7, 5][i]"
+// RUN: %{npy} make n.npy i32 9 "[0, 1, 2, 31, 30, -1, -2, 40, 5][i]"
+// RUN: %{npy} make m.npy i32 9 "[1, -1, 2, -1, 5, -2, 0, 3, -3][i]"
 // RUN: dist-run powers.mlir --schedule s.mlir --input x=x.npy --input n=n.npy --input m=m.npy --verify --output out
-// RUN: python3 %S/Inputs/npy.py check out/cubes.npy "[0, 1, -1, 8, -8, 27, 10**6, -343, 125][i]"
-// RUN: python3 %S/Inputs/npy.py check out/of_two.npy "[1, 2, 4, -2**31, 2**30, 0, 0, 0, 32][i]"
-// RUN: python3 %S/Inputs/npy.py check out/of_minus.npy "[-1, -1, 1, -1, -1, 1, 1, -1, -1][i]"
+// RUN: %{npy} check out/cubes.npy "[0, 1, -1, 8, -8, 27, 10**6, -343, 125][i]"
+// RUN: %{npy} check out/of_two.npy "[1, 2, 4, -2**31, 2**30, 0, 0, 0, 32][i]"
+// RUN: %{npy} check out/of_minus.npy "[-1, -1, 1, -1, -1, 1, 1, -1, -1][i]"
 // RUN: not dist-run inverse.mlir --input x=x.npy 2>&1 | FileCheck %s --check-prefix=INVERSE
 // INVERSE: error: rank 0: inverse.mlir:5:8: math.ipowi raises zero to a negative power
 

@@ -17,25 +17,11 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", ".."), os.path.join(HERE, "..", "..", "..", "benchmarks")]
 import long_programs  # noqa: E402
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 RUN = os.path.abspath("tools/dist-run")
 SHAPE = (8, 4)
-
-
-def write_npy(path, shape, values):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape!r}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(values)}f", *values))
-
-
-def read_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    start = 10 + struct.unpack("<H", data[8:10])[0]
-    return struct.unpack(f"<{(len(data) - start) // 4}f", data[start:])
 
 
 def integers(count, seed):
@@ -126,13 +112,13 @@ def check(kind, size, shapes, values, wanted):
         options = []
         for index, (shape, data) in enumerate(zip(shapes, values)):
             path = os.path.join(folder, f"a{index}.npy")
-            write_npy(path, shape, data)
+            npy.write(path, "f32", shape, data)
             options += ["--input", f"a{index}={path}"]
         run = subprocess.run([RUN, program, "--output", folder, *options], capture_output=True, text=True, check=False)
         if run.returncode != 0:
             return f"status {run.returncode}: {run.stderr[-2000:]}"
         for index, want in enumerate(wanted):
-            got = read_npy(os.path.join(folder, f"r{index}.npy"))
+            _, _, got = npy.read(os.path.join(folder, f"r{index}.npy"))
             if len(got) != len(want):
                 return f"r{index} has {len(got)} elements, not {len(want)}"
             # Sums of integers are exact; an LSTM in f32 forgets its rounding, and small numbers have little.

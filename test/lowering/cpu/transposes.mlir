@@ -2,9 +2,14 @@
 // transposed in registers; what is left of a dimension beside them, and dimensions shorter than a square, go one by one.
 //
 // RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-form-kernels | FileCheck %s
-// RUN: python3 %S/Inputs/transposes.py write %t.in
+// RUN: mkdir -p %t.in
+// RUN: %{npy} make %t.in/x.npy f32 2,37,3,53 n
+// RUN: %{npy} make %t.in/d.npy f64 40,11 n
 // RUN: dist-run %s --input x=%t.in/x.npy --input d=%t.in/d.npy --output %t.out
-// RUN: python3 %S/Inputs/transposes.py check %t.in %t.out
+// RUN: %{npy} check %t.out/y.npy "((i*37 + k)*3 + l)*53 + j"
+// RUN: %{npy} check %t.out/z.npy "((i*37 + l)*3 + k)*53 + j"
+// RUN: %{npy} check %t.out/t.npy "j*11 + i"
+// RUN: %{npy} check %t.out/n.npy "((i*37 + j)*3 + l)*53 + k"
 //
 // CHECK-LABEL: func.func private @kernel_0
 // CHECK-COUNT-16: vector.load {{.*}} vector<16xf32>

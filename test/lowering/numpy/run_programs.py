@@ -10,7 +10,6 @@ each, for the last of them. dist-run comes from tools/ below the current folder;
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -18,23 +17,15 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
-TYPES = {"float32": ("<f4", "f"), "int32": ("<i4", "i"), "int64": ("<i8", "q"), "bool": ("|b1", "?")}
+TYPES = {"float32": "f32", "int32": "i32", "int64": "i64", "bool": "i1"}
 SCHEDULE = """dist.mesh @m ["r" = 2]
 dist.schedule @halves on @m {
   dist.shard input "x" [{"r"}, {}]
 }
 """
-
-
-def write_npy(path, tensor):
-    code, letter = TYPES[tensor["type"]]
-    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {tuple(tensor['shape'])!r}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(tensor['data'])}{letter}", *tensor["data"]))
 
 
 def run(program, case, schedule):
@@ -45,7 +36,7 @@ def run(program, case, schedule):
             for name, tensor in tensors:
                 name = name if kind == "input" else f"result{name}"
                 path = os.path.join(folder, f"{kind}-{name}.npy")
-                write_npy(path, tensor)
+                npy.write(path, TYPES[tensor["type"]], tensor["shape"], tensor["data"])
                 command += [f"--{kind}", f"{name}={path}"]
         if schedule:
             path = os.path.join(folder, "halves.mlir")

@@ -1,7 +1,7 @@
 //===- CheckLowered.cpp - Compiled programs and the interpreter -----------===//
 
 #include "test/lowering/oracle/CheckLowered.h"
-#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"

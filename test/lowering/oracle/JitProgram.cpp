@@ -2,8 +2,8 @@
 
 #include "test/lowering/oracle/JitProgram.h"
 #include "compiler/Register.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/EntryAttrs.h"
 #include "dist/Tensor.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/cpu/CpuTarget.h"

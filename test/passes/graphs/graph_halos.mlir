@@ -15,7 +15,7 @@
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/twice.mlir report=false" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/module.mlir report=false" 2>&1 | FileCheck %s --check-prefix=MODULE
 // Any graph, on any number of ranks.
-// RUN: /usr/bin/python3 %S/Inputs/make_edges.py %t/edges.npy 2 61 25 && /usr/bin/python3 %S/Inputs/make_edges.py %t/wrong.npy 2 61 26
+// RUN: %{npy} make %t/edges.npy i64 2,61 "random.randrange(25) if n < 121 else 24" && %{npy} make %t/wrong.npy i64 2,61 "random.randrange(26) if n < 121 else 25"
 // RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=2 --random --input edges=%t/edges.npy --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=7 --random --input edges=%t/edges.npy --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-run %t/model.mlir --schedule %t/even.mlir --mesh gp=3 --random --input edges=%t/edges.npy --overlap=auto --machine cpu --streams late --verify=f64 %{opt} | FileCheck %s --check-prefix=EQUAL

@@ -1,5 +1,5 @@
 // RUN: %{root}/tools/dist-opt %s --split-input-file --dist-spmd --canonicalize --cse | FileCheck %s
-// RUN: %{root}/tools/dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-verify-placed | FileCheck %s --check-prefix=PLACED
+// RUN: %{root}/tools/dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-improve-reshards --dist-verify-placed | FileCheck %s --check-prefix=PLACED
 
 // A sync of a halo says where rows are exchanged; what reads the value in
 // windows finds them there. Here the value is multiplied first.

@@ -1,5 +1,5 @@
 // Single elements: read, written, put together. None of these ops runs for want of a rule.
-// RUN: dist-opt %s --dist-propagate=strict --dist-insert-reshards --dist-partition --split-input-file 2>&1 | FileCheck %s
+// RUN: dist-opt %s --dist-propagate=strict --dist-insert-reshards --dist-improve-reshards --dist-partition --split-input-file 2>&1 | FileCheck %s
 
 // CHECK-NOT: warning
 dist.mesh @m ["x" = 4]

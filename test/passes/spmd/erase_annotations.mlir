@@ -1,5 +1,5 @@
 // RUN: dist-opt %s --dist-erase-annotations | FileCheck %s
-// RUN: dist-opt %s --dist-apply-schedule --dist-propagate --dist-insert-reshards --dist-erase-annotations | FileCheck %s
+// RUN: dist-opt %s --dist-apply-schedule --dist-propagate --dist-insert-reshards --dist-improve-reshards --dist-erase-annotations | FileCheck %s
 // RUN: dist-opt %s --dist-apply-schedule --dist-spmd -o %t && not dist-opt %t --dist-erase-annotations 2>&1 | FileCheck %s --check-prefix=LOCAL
 
 // Where a program runs is forgotten, from level 1 and from level 2; what it computes is not.

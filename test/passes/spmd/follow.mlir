@@ -1,5 +1,5 @@
 // RUN: dist-opt %s --dist-propagate | FileCheck %s --check-prefix=PLACED
-// RUN: dist-opt %s --dist-propagate --dist-insert-reshards --dist-verify-placed | FileCheck %s
+// RUN: dist-opt %s --dist-propagate --dist-insert-reshards --dist-improve-reshards --dist-verify-placed | FileCheck %s
 // RUN: dist-opt %s --dist-erase-annotations | FileCheck %s --check-prefix=ERASED
 
 // What follows lies as its leader, which is placed before and is not moved by

@@ -1,5 +1,5 @@
 // One row of a sharded dimension is a sum, zero where the row is not: an all_reduce of the row in place of the whole.
-// RUN: dist-opt %s --dist-propagate=strict --dist-insert-reshards --dist-partition --split-input-file 2>&1 | FileCheck %s
+// RUN: dist-opt %s --dist-propagate=strict --dist-insert-reshards --dist-improve-reshards --dist-partition --split-input-file 2>&1 | FileCheck %s
 
 // The class token of 17 tokens, 5 on each device but the last.
 // CHECK-LABEL: func.func @dropped

@@ -1,5 +1,5 @@
 // RUN: dist-opt %s --split-input-file --dist-spmd | FileCheck %s
-// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards | FileCheck %s --check-prefix=RESHARDS
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-improve-reshards | FileCheck %s --check-prefix=RESHARDS
 
 #x = affine_map<(b, s, n, k) -> (b, s, k)>
 #w = affine_map<(b, s, n, k) -> (k, n)>

@@ -4,7 +4,7 @@
 // RUN: dist-opt %s --dist-spmd --split-input-file | FileCheck %s
 // RUN: dist-opt %s --dist-propagate --split-input-file | FileCheck %s --check-prefix=PLACED
 // The same in two runs of the tool.
-// RUN: dist-opt %s --dist-propagate --split-input-file | dist-opt --dist-insert-reshards --dist-partition --split-input-file --cse \
+// RUN: dist-opt %s --dist-propagate --split-input-file | dist-opt --dist-insert-reshards --dist-improve-reshards --dist-partition --split-input-file --cse \
 // RUN:   | FileCheck %s
 
 dist.mesh @m ["dp" = 4]

@@ -11,11 +11,8 @@ come from tools/ below the current folder.
 """
 
 import argparse
-import array
-import ast
 import collections
 import json
-import math
 import os
 import re
 import struct
@@ -24,14 +21,15 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
+import npy  # noqa: E402
 import xunit  # noqa: E402
 
 TOOLS = os.path.abspath("tools")
 
 # name: number in TensorProto.DataType, letter of array, type in an .npy file
-TYPES = {"f32": (1, "f", "<f4"), "u8": (2, "B", "|u1"), "i8": (3, "b", "|i1"), "u16": (4, "H", "<u2"),
-         "i16": (5, "h", "<i2"), "i32": (6, "i", "<i4"), "i64": (7, "q", "<i8"), "bool": (9, "B", "|b1"),
-         "f16": (10, "e", "<f2"), "f64": (11, "d", "<f8"), "u32": (12, "I", "<u4"), "u64": (13, "Q", "<u8")}
+TYPES = {"f32": (1, "f"), "u8": (2, "B"), "i8": (3, "b"), "u16": (4, "H"),
+         "i16": (5, "h"), "i32": (6, "i"), "i64": (7, "q"), "bool": (9, "B"),
+         "f16": (10, "e"), "f64": (11, "d"), "u32": (12, "I"), "u64": (13, "Q")}
 
 
 # Operators, or regular expressions on names of cases, whose import asks for sizes: those that a number of the model is
@@ -160,9 +158,11 @@ class Model:
         call("dist-import", path, "-o", module)
         options = []
         for index, (name, value) in enumerate(self.inputs.items()):
-            options += ["--input", f"{name}={write_npy(os.path.join(folder, f'{index}.npy'), value)}"]
+            path = os.path.join(folder, f"{index}.npy")
+            npy.write(path, {"bool": "i1"}.get(value["type"], value["type"]), value["shape"], raw_data(value))
+            options += ["--input", f"{name}={path}"]
         call("dist-run", module, *options, "--output", results)
-        return {name: read_npy(os.path.join(results, name + ".npy")) for name in self.outputs}
+        return {name: npy.read(os.path.join(results, name + ".npy")) for name in self.outputs}
 
 
 def call(program, *arguments):
@@ -172,36 +172,13 @@ def call(program, *arguments):
         raise Failure(f"{program}: exit status {run.returncode}\n{run.stdout[-3000:]}")
 
 
-def write_npy(path, tensor):
-    header = f"{{'descr': '{TYPES[tensor['type']][2]}', 'fortran_order': False, 'shape': {tuple(tensor['shape'])}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + raw_data(tensor))
-    return path
-
-
-def read_npy(path):
-    """(type, shape, values)"""
-    with open(path, "rb") as file:
-        magic = file.read(8)
-        header = ast.literal_eval(file.read(int.from_bytes(file.read(2 if magic[6] == 1 else 4), "little")).decode())
-        data = file.read()
-    name = next(name for name, (_, _, descr) in TYPES.items() if descr == header["descr"])
-    letter = TYPES[name][1]
-    if letter == "e":
-        values = list(struct.unpack(f"<{len(data) // 2}e", data))
-    else:
-        values = array.array(letter)
-        values.frombytes(data)
-    return name, list(header["shape"]), values
-
-
 def compare(case, results):
     for index, _ in enumerate(case["outputs"]):
         name = f"{case['name']}.out{index}"
         expected = case["outputs"][index]
         kind, shape, values = results[name]
-        if (kind, shape) != (expected["type"], expected["shape"]):
+        kind = {"i1": "bool"}.get(kind, kind)
+        if (kind, list(shape)) != (expected["type"], expected["shape"]):
             raise Failure(f"{name} is {kind} {shape}, not {expected['type']} {expected['shape']}")
         tolerance = case.get("tolerance", {"f32": 2e-5, "f16": 2e-3, "f64": 1e-10}.get(kind, 0))
         number_of = float if TYPES[kind][1] in "fde" else int

@@ -1,12 +1,12 @@
 // A branch yields an argument, which must not be written to and is a result as well.
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.flag.npy i1 '' "1"
-// RUN: python3 %S/../Inputs/npy.py make %t.x.npy f32 8,512 "i*512+j"
+// RUN: %{npy} make %t.flag.npy i1 '' "1"
+// RUN: %{npy} make %t.x.npy f32 8,512 "i*512+j"
 // RUN: dist-run %s --input flag=%t.flag.npy --input x=%t.x.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/u.npy "j + 1"
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "i*512 + j + (j + 1)"
-// RUN: python3 %S/../Inputs/npy.py check %t/x.npy "i*512+j"
-// RUN: python3 %S/../Inputs/npy.py check %t/r.npy "i*512+j"
+// RUN: %{npy} check %t/u.npy "j + 1"
+// RUN: %{npy} check %t/v.npy "i*512 + j + (j + 1)"
+// RUN: %{npy} check %t/x.npy "i*512+j"
+// RUN: %{npy} check %t/r.npy "i*512+j"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

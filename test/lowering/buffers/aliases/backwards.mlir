@@ -1,7 +1,7 @@
 // Loops that walk backwards.
 //
 // RUN: dist-run %s --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "(7-i)*512 + 511 - j + 1"
+// RUN: %{npy} check %t/v.npy "(7-i)*512 + 511 - j + 1"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

@@ -1,9 +1,9 @@
 // Zeros are read under another name before something is added to them.
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.flag.npy i1 '' "1"
+// RUN: %{npy} make %t.flag.npy i1 '' "1"
 // RUN: dist-run %s --input flag=%t.flag.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/u.npy "1"
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "i*512+j"
+// RUN: %{npy} check %t/u.npy "1"
+// RUN: %{npy} check %t/v.npy "i*512+j"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

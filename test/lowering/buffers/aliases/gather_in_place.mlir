@@ -1,7 +1,7 @@
 // An op looks up elements of what it could be computed in.
 //
 // RUN: dist-run %s --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "i*512 + j - ((7-i)*512 + j)"
+// RUN: %{npy} check %t/v.npy "i*512 + j - ((7-i)*512 + j)"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

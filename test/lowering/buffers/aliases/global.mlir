@@ -1,9 +1,9 @@
 // A branch yields a constant, which must not be written to.
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.flag.npy i1 '' "1"
+// RUN: %{npy} make %t.flag.npy i1 '' "1"
 // RUN: dist-run %s --input flag=%t.flag.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/u.npy "4"
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "3 + 4 + 3"
+// RUN: %{npy} check %t/u.npy "4"
+// RUN: %{npy} check %t/v.npy "3 + 4 + 3"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

@@ -1,9 +1,9 @@
 // A branch yields one of two values; the result is added to in place after a row of one of them has been read.
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.flag.npy i1 '' "1"
+// RUN: %{npy} make %t.flag.npy i1 '' "1"
 // RUN: dist-run %s --input flag=%t.flag.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/u.npy "j + 1"
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "i*512 + j + (j + 1)"
+// RUN: %{npy} check %t/u.npy "j + 1"
+// RUN: %{npy} check %t/v.npy "i*512 + j + (j + 1)"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

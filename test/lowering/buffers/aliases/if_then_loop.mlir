@@ -1,9 +1,9 @@
 // What a branch yields is read in each iteration of a loop that makes other values.
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.flag.npy i1 '' "1"
-// RUN: python3 %S/../Inputs/npy.py make %t.number.npy i64 '' "3"
+// RUN: %{npy} make %t.flag.npy i1 '' "1"
+// RUN: %{npy} make %t.number.npy i64 '' "3"
 // RUN: dist-run %s --input flag=%t.flag.npy --input number=%t.number.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "i*512 + j + 3 * 2 * (i*512+j)"
+// RUN: %{npy} check %t/v.npy "i*512 + j + 3 * 2 * (i*512+j)"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

@@ -1,8 +1,8 @@
 // A loop carries what it makes in its first iteration, in a buffer that nothing else uses.
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.number.npy i64 '' "3"
+// RUN: %{npy} make %t.number.npy i64 '' "3"
 // RUN: dist-run %s --input number=%t.number.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "4 * (i*512 + j) + 3"
+// RUN: %{npy} check %t/v.npy "4 * (i*512 + j) + 3"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

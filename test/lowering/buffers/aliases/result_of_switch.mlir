@@ -1,17 +1,17 @@
 // What a switch yields was to be computed in the result's place by two of its cases, which do not always lie there: it is
 // computed elsewhere. (Once this was refused.)
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.a.npy f32 4,4 "i*4 + j"
-// RUN: python3 %S/../Inputs/npy.py make %t.b.npy f32 4,4 "j + 1"
-// RUN: python3 %S/../Inputs/npy.py make %t.0.npy i64 '' "0"
-// RUN: python3 %S/../Inputs/npy.py make %t.1.npy i64 '' "1"
-// RUN: python3 %S/../Inputs/npy.py make %t.2.npy i64 '' "2"
+// RUN: %{npy} make %t.a.npy f32 4,4 "i*4 + j"
+// RUN: %{npy} make %t.b.npy f32 4,4 "j + 1"
+// RUN: %{npy} make %t.0.npy i64 '' "0"
+// RUN: %{npy} make %t.1.npy i64 '' "1"
+// RUN: %{npy} make %t.2.npy i64 '' "2"
 // RUN: dist-run %s --input a=%t.a.npy --input b=%t.b.npy --input number=%t.0.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/y.npy "-(i*4 + j) - (j + 1)"
+// RUN: %{npy} check %t/y.npy "-(i*4 + j) - (j + 1)"
 // RUN: dist-run %s --input a=%t.a.npy --input b=%t.b.npy --input number=%t.1.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/y.npy "2*(i*4 + j) - (j + 1)"
+// RUN: %{npy} check %t/y.npy "2*(i*4 + j) - (j + 1)"
 // RUN: dist-run %s --input a=%t.a.npy --input b=%t.b.npy --input number=%t.2.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/y.npy "0*i"
+// RUN: %{npy} check %t/y.npy "0*i"
 
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%a: tensor<4x4xf32> {dist.input = "a"}, %b: tensor<4x4xf32> {dist.input = "b"}, %p: tensor<i64> {dist.input = "number"})

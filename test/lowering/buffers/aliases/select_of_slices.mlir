@@ -1,12 +1,12 @@
 // One of two slices that lie in memory in different ways is selected, then read and added to. (Once this was refused.)
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.a.npy f32 4,4 "i*4 + j"
-// RUN: python3 %S/../Inputs/npy.py make %t.0.npy i64 '' "0"
-// RUN: python3 %S/../Inputs/npy.py make %t.1.npy i64 '' "1"
+// RUN: %{npy} make %t.a.npy f32 4,4 "i*4 + j"
+// RUN: %{npy} make %t.0.npy i64 '' "0"
+// RUN: %{npy} make %t.1.npy i64 '' "1"
 // RUN: dist-run %s --input a=%t.a.npy --input number=%t.0.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/y.npy "2*i"
+// RUN: %{npy} check %t/y.npy "2*i"
 // RUN: dist-run %s --input a=%t.a.npy --input number=%t.1.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/y.npy "5*i"
+// RUN: %{npy} check %t/y.npy "5*i"
 
 #id = affine_map<(i) -> (i)>
 func.func @main(%a: tensor<4x4xf32> {dist.input = "a"}, %p: tensor<i64> {dist.input = "number"})

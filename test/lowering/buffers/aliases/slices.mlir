@@ -1,8 +1,8 @@
 // Slices of one tensor that overlap, read and inserted one after the other.
 //
-// RUN: python3 %S/../Inputs/npy.py make %t.number.npy i64 '' "1"
+// RUN: %{npy} make %t.number.npy i64 '' "1"
 // RUN: dist-run %s --input number=%t.number.npy --output %t
-// RUN: python3 %S/../Inputs/npy.py check %t/v.npy "(lambda a: [[a.__setitem__(slice(2, 6), [r[:] for r in a[0:4]]), a.__setitem__(slice(3, 7), [[x * x for x in r] for r in a[1:5]]), [a[m].__setitem__(slice(0, 511), r) for m, r in enumerate([r[1:] for r in a[1:8]])], a][-1]][0])([[m * 512 + n for n in range(512)] for m in range(8)])[i][j]"
+// RUN: %{npy} check %t/v.npy "(lambda a: [[a.__setitem__(slice(2, 6), [r[:] for r in a[0:4]]), a.__setitem__(slice(3, 7), [[x * x for x in r] for r in a[1:5]]), [a[m].__setitem__(slice(0, 511), r) for m, r in enumerate([r[1:] for r in a[1:8]])], a][-1]][0])([[m * 512 + n for n in range(512)] for m in range(8)])[i][j]"
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

@@ -3,32 +3,15 @@
     bf16.py write FOLDER | bf16.py check INPUTS OUTPUTS
 """
 
-import ast
 import os
 import random
 import struct
 import sys
 from fractions import Fraction
 
+import npy
+
 COUNT = 4096
-
-
-def write_npy(path, code, values):
-    descr = {"f": "<f4", "d": "<f8"}[code]
-    header = repr({"descr": descr, "fortran_order": False, "shape": (len(values),)})
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(values)}{code}", *values))
-
-
-def read_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    size = struct.unpack("<H", data[8:10])[0]
-    header = ast.literal_eval(data[10:10 + size].decode())
-    code = {"<f4": "f", "<f8": "d"}[header["descr"]]
-    return struct.unpack(f"<{header['shape'][0]}{code}", data[10 + size:])
 
 
 def to_bf16(number):
@@ -55,13 +38,13 @@ def write(folder):
         off = [0, 2.0 ** -40, -(2.0 ** -40), 2.0 ** -20, chance.uniform(-1, 1) * 2.0 ** -8][i % 5]
         d.append(chance.choice([1, -1]) * base * (1 + 2.0 ** -8 + off) if i % 7 else base * 2.0 ** -30)
     d[0] = 1 + 2.0 ** -8 + 2.0 ** -40
-    write_npy(os.path.join(folder, "x.npy"), "f", [struct.unpack("<f", struct.pack("<f", v))[0] for v in x])
-    write_npy(os.path.join(folder, "d.npy"), "d", d)
+    npy.write(os.path.join(folder, "x.npy"), "f32", [COUNT], [struct.unpack("<f", struct.pack("<f", v))[0] for v in x])
+    npy.write(os.path.join(folder, "d.npy"), "f64", [COUNT], d)
 
 
 def check(inputs, outputs):
-    x, d = (read_npy(os.path.join(inputs, name)) for name in ("x.npy", "d.npy"))
-    total, rounded = (read_npy(os.path.join(outputs, name)) for name in ("sum.npy", "rounded.npy"))
+    x, d = (npy.read(os.path.join(inputs, name))[2] for name in ("x.npy", "d.npy"))
+    total, rounded = (npy.read(os.path.join(outputs, name))[2] for name in ("sum.npy", "rounded.npy"))
     for i in range(COUNT):
         a, b = to_bf16(Fraction(x[i])), to_bf16(Fraction(d[i]))
         if Fraction(rounded[i]) != b:

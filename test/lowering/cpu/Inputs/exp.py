@@ -8,8 +8,7 @@ import os
 import random
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from bf16 import read_npy, write_npy  # noqa: E402
+import npy
 
 COUNT = 4096
 # The largest number whose exponential is one, and what lies around the ends.
@@ -34,10 +33,10 @@ def main():
         os.makedirs(sys.argv[2], exist_ok=True)
         rng = random.Random(7)
         values = ENDS + [rng.uniform(-89, 89) if i % 2 else rng.gauss(0, 1) for i in range(COUNT - len(ENDS))]
-        write_npy(os.path.join(sys.argv[2], "x.npy"), "f", values)
+        npy.write(os.path.join(sys.argv[2], "x.npy"), "f32", [COUNT], values)
         return 0
-    x = read_npy(os.path.join(sys.argv[2], "x.npy"))
-    y = read_npy(os.path.join(sys.argv[3], "y.npy"))
+    x = npy.read(os.path.join(sys.argv[2], "x.npy"))[2]
+    y = npy.read(os.path.join(sys.argv[3], "y.npy"))[2]
     wrong = [(a, b) for a, b in zip(x, y) if not check(a, b)]
     if wrong or len(x) != COUNT or len(y) != COUNT:
         print(f"{len(wrong)} of {len(y)} wrong, the first: exp{wrong[:4]}")

@@ -7,7 +7,8 @@ Keys and values have a head for --group heads of the queries. --write makes a fi
 
 import argparse
 import random
-import struct
+
+import npy
 
 parser = argparse.ArgumentParser()
 for name, value in dict(heads=4, group=1, sequence=1100, size=16, left=0, right=0, sinks=0).items():
@@ -21,10 +22,7 @@ if a.write:
     shape = (a.sequence, a.heads // a.group, a.size)
     rng = random.Random(7)
     values = [a.number] + [rng.gauss(0, 1) for _ in range(shape[0] * shape[1] * shape[2] - 1)]
-    header = repr({"descr": "<f4", "fortran_order": False, "shape": shape}).ljust(117) + "\n"
-    with open(a.write, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(values)}f", *values))
+    npy.write(a.write, "f32", shape, values)
 tensor = f"tensor<{a.sequence}x{a.heads // a.group}x{a.group}x{a.size}x{a.element}>"
 keys = f"tensor<{a.sequence}x{a.heads // a.group}x{a.size}x{a.element}>"
 minus = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}

@@ -1,5 +1,5 @@
 // Two sums that are completed alike and then added are completed as one.
-// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-verify-placed | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-combine-sums --dist-tidy-reshards --dist-verify-placed | FileCheck %s
 
 // The parallel residual, each of whose modules has a bias and a sync of its own: x + (a + bias) + (b + bias).
 // CHECK-LABEL: func.func @biases

@@ -1,12 +1,17 @@
 // Parameters of all layers that are stored in parts are sliced first in the loop that reads slices of them, and each
 // slice is gathered: as many bytes in all, and no device holds more than it uses.
 // RUN: dist-opt %s --dist-spmd | FileCheck %s
+// RUN: dist-opt %s --dist-propagate --dist-insert-reshards --dist-slice-before-reshards | FileCheck %s --check-prefix=PLACED
 // RUN: dist-opt %s --dist-spmd | dist-report --json | FileCheck %s --check-prefix=REPORT
 
 // In each of four turns a device sends its half of 16 x 16 of w, 512 bytes, and of v, once for both that read the same
 // slice. All turns together would read twice of u, q is cut where it is stored in parts, and p is read elsewhere: each
 // of these is gathered once, half of 2, 4 and 4 times 16 x 16.
 // REPORT: "totals":{"all_gather":{"count":11,"bytes_sent_per_rank":9216,
+
+// PLACED: scf.for %[[I:[a-z0-9]+]] =
+// PLACED: %[[W:.*]] = tensor.extract_slice %arg1[%[[I]], 0, 0] {{.*}}dist.shardings = [#dist.sharding<@m, [{"dp"}, {}]>]
+// PLACED-NEXT: dist.reshard %[[W]] <@m, [{"dp"}, {}]> to <@m, [{}, {}]> {{.*}} : tensor<16x16xf32>
 
 // CHECK-LABEL: func.func @main
 // CHECK-DAG: %[[U:.*]] = dist.all_gather %{{.*}} : tensor<2x8x16xf32> -> tensor<2x16x16xf32>

@@ -1,5 +1,5 @@
 // A reshard goes to where the value is smallest: before heads are repeated, and before a cast that widens.
-// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-verify-placed | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-move-reshards --dist-tidy-reshards --dist-verify-placed | FileCheck %s
 
 // CHECK-LABEL: func.func @repeated
 // CHECK-SAME: %[[K:[a-z0-9]+]]: tensor<8x4xf32>

@@ -1,5 +1,5 @@
 // What reduces over an axis that is done in turns gets its operands whole.
-// RUN: dist-opt %s --dist-propagate --dist-insert-reshards --dist-whole-sums=axis=chunk --dist-verify-placed --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: dist-opt %s --dist-propagate --dist-insert-reshards --dist-improve-reshards --dist-whole-sums=axis=chunk --dist-verify-placed --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: dist-opt %s --dist-spmd=turns=chunk --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=LOCAL
 
 // A gradient of weights: the product over all rows is one, and what is left to add up is that of the other axis.

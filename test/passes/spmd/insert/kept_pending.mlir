@@ -1,5 +1,5 @@
 // What a constraint leaves pending comes through what is added to it on the way: that is made pending, too.
-// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --verify-diagnostics | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-improve-reshards --verify-diagnostics | FileCheck %s
 // RUN: sed -e '/^\/\/ REFUSED/,$d' %s > %t.mlir && dist-fuzz %t.mlir
 
 // The bias of a row-parallel layer, a reshape after it.

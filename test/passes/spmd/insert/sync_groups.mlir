@@ -1,5 +1,5 @@
 // A dimension of several blocks is cut in each of them, as `groups` says.
-// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --verify-diagnostics | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards --dist-improve-reshards --verify-diagnostics | FileCheck %s
 
 // From whole to cut and, by what is left of the groups, back.
 // CHECK-LABEL: func.func @scatter

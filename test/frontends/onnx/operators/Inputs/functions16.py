@@ -10,6 +10,8 @@ import pathlib
 import struct
 import sys
 
+import npy
+
 INF, NAN = math.inf, math.nan
 COUNT = 1 << 16
 # Of a type: digits, smallest exponent, number in ONNX.
@@ -168,11 +170,6 @@ def is_near(kind, got, exact, more):
     return abs(got - exact) <= ulp(kind, min(abs(exact), after / 2)) + more
 
 
-def write_npy(path, dtype, data):
-    header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({COUNT},), }}".ljust(117) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
-
-
 def write_functions(path):
     """On bits, which no file's type limits."""
     lines, results = [], {}
@@ -246,9 +243,9 @@ def write(folder):
     write_functions(folder / "functions.mlir")
     write_operators(folder / "operators.txt")
     words = array.array("H", range(COUNT))
-    write_npy(folder / "bits.npy", "i2", words.tobytes())
+    npy.write(folder / "bits.npy", "i16", [COUNT], words.tobytes())
     for kind in TYPES:
-        write_npy(folder / f"{kind}.npy", "f4", array.array("f", decode(kind, words)).tobytes())
+        npy.write(folder / f"{kind}.npy", "f32", [COUNT], array.array("f", decode(kind, words)).tobytes())
 
 
 def check(outputs):

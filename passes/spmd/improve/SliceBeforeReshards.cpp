@@ -1,9 +1,16 @@
-//===- LoopSlices.cpp - What loops read slices of moves in slices ---------===//
+//===- SliceBeforeReshards.cpp - What a loop reads moves in slices --------===//
+//
+// A loop may read only slices of a value that is resharded before it, such as
+// the parameters of all layers. Then each iteration reshards its slice instead.
+// No more is sent, and no device holds all of the value.
+//
+//===----------------------------------------------------------------------===//
 
-#include "passes/spmd/improve/LoopSlices.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/bounds/Bounds.h"
+#include "passes/spmd/graph/PlacedProgram.h"
+#include "passes/spmd/improve/Passes.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -30,7 +37,7 @@ static bool commutes(ReshardOp reshard, tensor::ExtractSliceOp slice) {
 
 /// The placement of a slice of a value that is placed like this.
 static ShardingAttr placeSlice(ShardingAttr whole, tensor::ExtractSliceOp slice,
-                               const PlacedValues &values) {
+                               const PlacedProgram &values) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();
   SmallVector<DimShardingAttr> dims;
   for (auto [dim, sharding] : llvm::enumerate(whole.getDims()))
@@ -92,7 +99,7 @@ bool LoopSlices::read(ReshardOp reshard) {
 }
 
 static void moveInto(ReshardOp reshard, LoopSlices &found,
-                     PlacedValues &values) {
+                     PlacedProgram &values) {
   SmallVector<Value> made;
   for (auto [slice, first] : llvm::zip_equal(found.slices, found.firsts)) {
     if (first < made.size()) {
@@ -104,7 +111,6 @@ static void moveInto(ReshardOp reshard, LoopSlices &found,
       Operation *part = builder.clone(*slice);
       part->setOperand(0, reshard.getOperand());
       values.setShardings(part, {from});
-      values.setPlacement(part->getResult(0), from);
       made.push_back(values.makeReshard(
           builder, reshard.getLoc(), part->getResult(0), from, to,
           reshard.getCause(), reshard->getAttr(kScopeAttr)));
@@ -115,8 +121,8 @@ static void moveInto(ReshardOp reshard, LoopSlices &found,
   values.erase(reshard);
 }
 
-void mlir::dist::sliceBeforeReshards(FunctionOpInterface function,
-                                     PlacedValues &values) {
+static void sliceBeforeReshards(FunctionOpInterface function,
+                                PlacedProgram &values) {
   SmallVector<ReshardOp> reshards;
   function->walk([&](ReshardOp reshard) { reshards.push_back(reshard); });
   for (ReshardOp reshard : reshards) {
@@ -125,3 +131,18 @@ void mlir::dist::sliceBeforeReshards(FunctionOpInterface function,
       moveInto(reshard, found, values);
   }
 }
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_SLICEBEFORERESHARDSPASS
+#include "passes/spmd/improve/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+struct SliceBeforeReshardsPass
+    : mlir::dist::impl::SliceBeforeReshardsPassBase<SliceBeforeReshardsPass> {
+  void runOnOperation() override {
+    if (failed(visitPlacedFunctions(getOperation(), sliceBeforeReshards)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,33 @@
+//===- Attributes.h - Names of discardable attributes -----------*- C++ -*-===//
+//
+// kScopeAttr for dist.scope, and so on. What each means, and what may have it:
+// Attributes.def.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_IR_ATTRIBUTES_H
+#define DIST_DIALECTS_DIST_IR_ATTRIBUTES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::dist {
+
+#define DIST_ATTRIBUTE(NAME, TEXT, CARRIER, KIND, MEANING)                     \
+  inline constexpr llvm::StringLiteral k##NAME##Attr = TEXT;
+#include "dialects/dist/IR/Attributes.def"
+
+/// Values of `dist.asked_for`.
+inline constexpr llvm::StringLiteral kAskedForPlacement = "placement";
+inline constexpr llvm::StringLiteral kAskedForCollective = "collective";
+inline constexpr llvm::StringLiteral kAskedForReshard = "reshard";
+
+/// Values of `dist.random`.
+inline constexpr llvm::StringLiteral kRandomSeed = "seed";
+inline constexpr llvm::StringLiteral kRandomStep = "step";
+
+/// The integer of an input with `dist.classes` that is no class.
+inline constexpr int64_t kIgnoredLabel = -100;
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_IR_ATTRIBUTES_H
