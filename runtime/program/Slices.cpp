@@ -1,7 +1,9 @@
 //===- Slices.cpp - Whole tensors and their local parts -------------------===//
 
 #include "dist/Slices.h"
+#include "runtime/host/MappedFile.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -156,9 +158,15 @@ void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
     fill(desc, padding, out);
   if (isEmpty(desc))
     return;
+  PagesReadOnce pages(whole);
+  const int64_t most = PagesReadOnce::kStep / inBytes;
   forEachPiece(part, 0, 0, 0, [&](int64_t to, int64_t from, int64_t count) {
-    convert(whole.dtype, in + from * inBytes, desc.dtype, out + to * outBytes,
-            count);
+    for (int64_t i = 0; i < count; i += most) {
+      int64_t size = std::min(most, count - i);
+      const char *data = in + (from + i) * inBytes;
+      convert(whole.dtype, data, desc.dtype, out + (to + i) * outBytes, size);
+      pages.note(data, size * inBytes);
+    }
   });
 }
 
