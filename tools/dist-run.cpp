@@ -33,6 +33,12 @@ static std::string formatTimeline(const Simulation &simulation) {
   return text;
 }
 
+/// An error that ends the program.
+static void tell(const std::string &error) {
+  sayError(error, options.json);
+  llvm::outs().flush();
+}
+
 /// Makes a step of the model, and trains.
 static void train() {
   if (options.isBundle())
@@ -62,7 +68,7 @@ static void train() {
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
   options.check();
-  host::begin(options.getRunOptions());
+  host::begin(options.getRunOptions(), tell);
   if (options.training.train) {
     train();
     return true;
@@ -124,12 +130,12 @@ int main(int argc, char **argv) {
     return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const Diagnosed &) {
     std::vector<std::string> errors = getErrors();
-    host::endWith(errors.empty() ? "" : errors.back());
+    host::endWith(errors.empty() ? "" : errors.back(), tell);
     sayError(errors.empty() ? "" : errors.back(), options.json,
              /*isPrinted=*/true);
   } catch (const std::exception &error) {
-    host::endWith(error.what());
-    sayError(error.what(), options.json);
+    host::endWith(error.what(), tell);
+    tell(error.what());
   }
   return finishOutput("dist-run", 1);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
 
 using namespace dist;
@@ -189,6 +190,16 @@ void dist::forEachRun(
     const std::function<void(int64_t, int64_t, int64_t)> &visit) {
   if (!isEmpty(desc))
     forEachPiece(partOf(mesh, desc, rank), 0, 0, 0, visit);
+}
+
+int64_t dist::countHeld(const Mesh &mesh, const TensorDesc &desc,
+                        int64_t rank) {
+  int64_t count = !isEmpty(desc);
+  for (const std::vector<Run> &runs : partOf(mesh, desc, rank).runs)
+    count *= std::accumulate(
+        runs.begin(), runs.end(), int64_t(0),
+        [](int64_t sum, const Run &run) { return sum + run.length; });
+  return count;
 }
 
 bool dist::isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
