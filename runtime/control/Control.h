@@ -127,6 +127,8 @@ private:
   int listening = -1;
   control::Wake wake;
   bool isClosing = false, isEnding = false;
+  /// Somebody will not come.
+  std::atomic<bool> isAnyMissing{false};
   /// By rank; rank 0 has none. And those that have not said who they are.
   std::vector<std::unique_ptr<Member>> members, strangers;
   std::function<std::string(const std::vector<std::string> &)> judge;

@@ -42,7 +42,7 @@ struct ControlRoot::Member {
   std::string process, host, doing, standing;
   std::string texts[4];
   std::optional<Message> answer;
-  bool isLost = false;
+  bool isLost = false, knowsFailure = false;
 
   bool send(const Message &message) {
     std::lock_guard<std::mutex> lock(sending);
@@ -89,7 +89,13 @@ ControlRoot::ControlRoot(ControlOptions given)
 
 ControlRoot::~ControlRoot() {
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    // Who is on the way learns why, too.
+    constexpr std::chrono::seconds kMost(5);
+    std::unique_lock<std::mutex> lock(mutex);
+    if (!message.empty() && !isAnyMissing)
+      changed.wait_for(lock, kMost, [&] {
+        return std::count(members.begin(), members.end(), nullptr) <= 1;
+      });
     isClosing = true;
     listener = nullptr;
   }
@@ -185,6 +191,7 @@ bool ControlRoot::greet(Member &member, const Message &message) {
   member.process = reader.text();
   member.host = reader.text();
   if (version != kVersion) {
+    isAnyMissing = true;
     fail("rank " + std::to_string(rank) + " on " + member.host +
          " is of another version of dist: install the same on all hosts");
     return false;
@@ -288,7 +295,6 @@ void ControlRoot::admit() {
 void ControlRoot::run() {
   leaveSignalsToOthers();
   Clock::time_point beat = Clock::now(), last = beat;
-  bool hasTold = false;
   std::vector<pollfd> ready;
   for (;;) {
     ready = {{listening, POLLIN, 0}, {wake.handle(), POLLIN, 0}};
@@ -336,12 +342,11 @@ void ControlRoot::run() {
       if (!member)
         continue;
       // Also to who is stopped, and will go on.
-      if (!text.empty() && !hasTold)
+      if (!text.empty() && !std::exchange(member->knowsFailure, true))
         member->send(failed);
       else if (isTimeToBeat && !member->isLost)
         member->send({Beat, ""});
     }
-    hasTold = !text.empty();
     std::lock_guard<std::mutex> lock(mutex);
     if (isClosing)
       return;
@@ -365,6 +370,7 @@ void ControlRoot::await(Stage stage) {
   if (stage != Stage::Here) {
     changed.wait(lock, isOver);
   } else if (!changed.wait_until(lock, end, isOver)) {
+    isAnyMissing = true;
     std::string missing;
     int64_t count = 0;
     for (int64_t rank = 1; rank < options.ranks; ++rank)

@@ -155,11 +155,15 @@ static void failSession(const std::string &message) {
   endProcess(1);
 }
 
-void dist::failTogether(const std::string &message, const Tell &tell) {
+bool dist::areStartedTogether() {
   std::optional<Starter> starter = findStarter();
   std::optional<StartedAs> as = findStartedAs();
   // What Slurm starts may be programs that know nothing of each other.
-  if (!as || as->size < 2 || starter->kind == Starter::Slurm)
+  return as && as->size > 1 && starter->kind != Starter::Slurm;
+}
+
+void dist::failTogether(const std::string &message, const Tell &tell) {
+  if (!areStartedTogether())
     return;
   try {
     beginSession({}, tell);

@@ -6,7 +6,9 @@ mpi.py [REGEX]: only cases whose name matches.
 - `bits_MODEL`: forward and gradients of a model have the bits of threads, by Open MPI and by MPICH;
 - `train`: a run of training has the same losses and checkpoints, and goes on with threads;
 - `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank;
+- `goes_on_RANK`: a process that is stopped for some beats of the control channel, and goes on, is no deadlock;
 - `is_told_once`: what is wrong with a program, its inputs or its start is said by one process, in the words of threads;
+- `is_missed`: a process that never comes to MPI is named;
 - `two_at_once`: two runs on one host do not meet;
 - `three_hosts`: hosts are network namespaces of this one, with names and addresses of their own: the bits of threads, and
   the message when one is cut off (as root, with iproute2; else left out by name).
@@ -101,10 +103,23 @@ class Ends(processes.Failures):
                 assert time.monotonic() < end, "processes are left"
                 time.sleep(0.02)
 
-    def say(self, command, *parts):
+    def check_goes_on(self, rank):
+        process = self.begin("openmpi")
+        victim = [self.find(0), self.find(1)][rank]
+        for _ in range(3):
+            os.kill(victim, signal.SIGSTOP)
+            time.sleep(2.5)
+            os.kill(victim, signal.SIGCONT)
+            time.sleep(1)
+            assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+        assert "error: " not in errors, errors
+
+    def say(self, command, *parts, marker="error: "):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode != 0, command
-        lines = [line for line in done.stderr.splitlines() if "error: " in line]
+        lines = [line for line in done.stderr.splitlines() if marker in line]
         assert len(lines) == 1, done.stderr
         for part in parts:
             assert part in lines[0], lines[0]
@@ -124,12 +139,31 @@ class Ends(processes.Failures):
             ranks = [*start(family, 1), *execute, "--random=1", ":", "-n", "1", *execute]
             self.say([*ranks, "--random=2"], "rank 1 has other values of 't' than rank 0")
             self.say([*ranks, "--random=1", "--repeat=2"], "rank 1 has another program than rank 0, or runs it another way")
+            for options, said in (["--repeat=0"], "must be a whole number of at least 1"), (["--backend=mpi", "--timeout=0"], "--timeout 0: must be more than 0"):
+                self.say([*start(family, 2), processes.EXEC, bundle, *options], said)
+            compiler = [os.path.abspath("tools/dist-run"), lookup, BACKEND]
+            for option in "--repeat=x", "--no-such-option", "--input=":
+                self.say([*start(family, 2), *compiler, option], option.strip("=").removesuffix("=x"), marker=option.strip("=").removesuffix("=x"))
+            self.say([*start(family, 1), *compiler, ":", "-n", "1", *compiler, "--repeat=x"], "rank 1 on ", "--repeat", marker="dist-run: error: ")
             alone = subprocess.run([*start(family, 2), processes.EXEC, bundle, "--random=1"], capture_output=True, text=True)
             assert alone.returncode != 0 and "MPI has started 2 of these processes" in alone.stderr, alone
         # Whoever starts processes without MPI.
         for variables, starter in ({"WORLD_SIZE": "2", "RANK": "0"}, "torchrun"), ({"SLURM_NTASKS": "2", "SLURM_PROCID": "0"}, "srun"):
             words = [f"{name}={value}" for name, value in variables.items()]
             self.say(["env", *words, *execute, "--random=1"], f"{starter} has started 2 processes, and MPI knows of 1", "mpirun -n 2")
+
+    def check_missed(self):
+        for family in FAMILIES:
+            here = [processes.EXEC, self.bundle, BACKEND, "--random=1", "--timeout=2"]
+            self.say([*start(family, 1), *here, ":", "-n", "1", "sleep", "1000"], "MPI still waits for 1 of the 2", "rank 1 is not there")
+            self.say([*start(family, 1), "sleep", "1000", ":", "-n", "2", *here], "MPI still waits for 1 of the 3", "rank 0 is not there")
+            done = subprocess.run([*start(family, 2), *here, f"--mpi={'mpich' if family == 'openmpi' else 'openmpi'}"], capture_output=True, text=True)
+            assert done.returncode != 0 and "has started this process: leave --mpi out" in done.stderr, done
+        if len(FAMILIES) == 2:
+            # The nearest starter decides, whatever the environment says.
+            inner = " ".join([*start("mpich", 2), processes.EXEC, self.bundle, BACKEND, "--random=1"])
+            done = subprocess.run([*start("openmpi", 1), "sh", "-c", inner], capture_output=True, text=True)
+            assert done.returncode == 0 and "2 ranks" in done.stdout, done
 
     def check_two_at_once(self):
         bundle = os.path.join(self.work, "once.dist")
@@ -248,10 +282,13 @@ def main():
         if FAMILIES:
             add("train", lambda work: processes.Training(work).check(BACKEND, start(FAMILIES[0], 2)))
             add("is_told_once", lambda work: Ends(work).check_told_once())
+            add("is_missed", lambda work: Ends(work).check_missed())
             add("two_at_once", lambda work: Ends(work).check_two_at_once())
         if "openmpi" in FAMILIES:
             for number in signal.SIGKILL, signal.SIGSEGV:
                 add(f"ends_{number.name}_1", lambda work, number=number: Ends(work).end_rank(number, 1, "rank 1 (x=1): its process "))
+            for rank in range(2):
+                add(f"goes_on_{rank}", lambda work, rank=rank: Ends(work).check_goes_on(rank))
             if has_namespaces():
                 add("three_hosts", check_three_hosts)
             else:

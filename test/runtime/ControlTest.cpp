@@ -164,6 +164,19 @@ TEST(Control, FailureReachesAllAndTheFirstStays) {
   EXPECT_FALSE(one.isAlone());
 }
 
+/// Also one that comes only then.
+TEST(Control, FailureReachesWhoIsLate) {
+  auto root = std::make_unique<ControlRoot>(withRanks(2));
+  std::string where = root->where();
+  root->fail("options are wrong");
+  std::thread end([&] { root.reset(); });
+  ControlMember one(1, where, milliseconds(20000));
+  EXPECT_EQ(waitForFailure(one), "options are wrong");
+  EXPECT_FALSE(one.awaitEnd());
+  EXPECT_FALSE(one.isAlone());
+  end.join();
+}
+
 TEST(Control, NoticesDeathWithWhatWasLastHeard) {
   ControlRoot root(withRanks(2));
   {

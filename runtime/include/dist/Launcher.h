@@ -79,6 +79,9 @@ struct RunResult {
   bool isRoot = true;
 };
 
+/// Whether a starter of MPI has started others with this process.
+bool areStartedTogether();
+
 /// Writes an error as the tool does; any thread may call it, once.
 using Tell = std::function<void(const std::string &error)>;
 
