@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dist/DryRun.h"
 #include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
 #include "dist/ModelArgument.h"
@@ -27,7 +28,8 @@ struct Options {
   std::string output, trace, link, streams;
   std::vector<std::string> bundles, inputs;
   std::string seed; // of inputs that are not given
-  bool json = false;
+  bool json = false, isDryRun = false;
+  std::string ranks;
   RunOptions run;
 };
 
@@ -57,6 +59,38 @@ static std::string describeJson(const Program &program,
               " has an empty value; leave the option out, or give it one");
 }
 
+/// Says what ranks would do; whether a run would not fail.
+static bool showRanks(const Options &options) {
+  Program program = loadBundle(options.bundles.front());
+  DryRun found =
+      dryRun(program, parseRanks(options.ranks.empty() ? "0" : options.ranks),
+             options.run);
+  if (options.json) {
+    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+    for (const DryRun::Rank &one : found.ranks)
+      ranks.push_back({{"rank", one.rank},
+                       {"loaded", one.loaded},
+                       {"slices", one.slices},
+                       {"mapped", one.mapped},
+                       {"held", one.held()},
+                       {"parameters", one.parameters},
+                       {"inputs", one.inputs},
+                       {"results", one.results},
+                       {"arena", one.arena},
+                       {"sent", found.sent}});
+    std::puts(dump({{"ok", found.problems.empty()},
+                    {"ranks", std::move(ranks)},
+                    {"problems", found.problems}})
+                  .c_str());
+  } else {
+    std::fputs(describeDryRun(found).c_str(), stdout);
+  }
+  flushStandardOutput();
+  for (const std::string &problem : found.problems)
+    std::fprintf(stderr, "dist-exec: error: %s\n", problem.c_str());
+  return found.problems.empty();
+}
+
 static void run(const Options &options) {
   Program program = loadBundle(options.bundles.front());
   RandomInputs random;
@@ -77,6 +111,13 @@ static void run(const Options &options) {
 int main(int argc, char **argv) {
   handleSignals("dist-exec");
   Options options;
+  auto tell = [&options](const std::string &error) {
+    if (options.json) {
+      std::puts(dump({{"ok", false}, {"error", error}}).c_str());
+      std::fflush(stdout);
+    }
+    std::fprintf(stderr, "dist-exec: error: %s\n", error.c_str());
+  };
   CLI::App app("Runs a bundle made by dist-compile, on as many ranks as its "
                "mesh has devices.",
                "dist-exec");
@@ -84,8 +125,7 @@ int main(int argc, char **argv) {
   app.add_option("bundle", options.bundles, "The bundle, a folder OUT.dist");
   app.add_option("--weights", options.run.weights,
                  "Parameters (.safetensors), in place of the bundle's own");
-  app.add_option("--input", options.inputs,
-                 std::string(inputForms) + rangeHelp)
+  app.add_option("--input", options.inputs, std::string(inputForms) + rangeHelp)
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag("--random{0}", options.seed,
@@ -99,6 +139,7 @@ int main(int argc, char **argv) {
       ->excludes("--backend");
   app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp);
   app.add_option("--bind-address", options.run.bindAddress, bindAddressHelp);
+  app.add_option("--mpi", options.run.mpi, mpiHelp);
   app.add_option("--port", options.run.port, portHelp)
       ->check(CLI::Range(0, 65535));
   app.add_option("--repeat", options.run.repeat, repeatHelp)
@@ -119,6 +160,11 @@ int main(int argc, char **argv) {
                  std::string(linkHelp) + ": " + linkForm);
   app.add_option("--streams", options.streams, streamsHelp);
   app.add_flag("--json", options.json, jsonHelp);
+  app.add_flag("--dry-run", options.isDryRun,
+               "Say what ranks would load, hold and send, and where they would "
+               "fail; run nothing");
+  app.add_option("--ranks", options.ranks,
+                 "With --dry-run: which ranks, as in 0,17,100-103 (0)");
   try {
     // CLI11 would take what follows "--name=" for its value.
     for (std::string text : std::vector<std::string>(argv + 1, argv + argc))
@@ -140,19 +186,21 @@ int main(int argc, char **argv) {
     if (app.count("-n") > 0 && options.run.processes < 1)
       throw Error("-n: must be at least 1");
     checkModel(options.bundles, "OUT.dist");
+    if (!options.ranks.empty() && !options.isDryRun)
+      throw Error("--ranks is for --dry-run: a run has all ranks");
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
     if (!options.streams.empty())
       options.run.streams = parseStreamMode(options.streams);
-    begin(options.run);
+    if (options.isDryRun)
+      return showRanks(options) ? 0 : 1;
+    begin(options.run, tell);
     run(options);
     return 0;
   } catch (const std::exception &e) {
-    endWith(e.what());
-    if (options.json)
-      std::puts(dump({{"ok", false}, {"error", e.what()}}).c_str());
-    std::fprintf(stderr, "dist-exec: error: %s\n", e.what());
+    endWith(e.what(), tell);
+    tell(e.what());
     return 1;
   }
 }

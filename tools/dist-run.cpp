@@ -15,8 +15,13 @@
 #include "tools/run/Verify.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <fcntl.h>
 #include <functional>
 #include <optional>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -31,6 +36,12 @@ static std::string formatTimeline(const Simulation &simulation) {
   llvm::raw_string_ostream stream(text);
   printTimeline(simulation, stream);
   return text;
+}
+
+/// An error that ends the program.
+static void tell(const std::string &error) {
+  sayError(error, options.json);
+  llvm::outs().flush();
 }
 
 /// Makes a step of the model, and trains.
@@ -62,7 +73,7 @@ static void train() {
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
   options.check();
-  host::begin(options.getRunOptions());
+  host::begin(options.getRunOptions(), tell);
   if (options.training.train) {
     train();
     return true;
@@ -111,25 +122,67 @@ static bool run() {
   return ok;
 }
 
+namespace {
+/// In processes that were started together, what each says of its options is
+/// kept back: one tells for all.
+class HeldErrors {
+public:
+  HeldErrors() {
+    if (!host::areStartedTogether())
+      return;
+    held = memfd_create("errors", MFD_CLOEXEC);
+    own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (held >= 0 && own >= 0)
+      dup2(held, STDERR_FILENO);
+  }
+  ~HeldErrors() { llvm::errs() << take(); }
+
+  /// What was said; from here on it is said at once.
+  std::string take() {
+    std::string text;
+    if (held < 0 || own < 0)
+      return text;
+    dup2(own, STDERR_FILENO);
+    text.resize(lseek(held, 0, SEEK_END));
+    text.resize(std::max<ssize_t>(pread(held, text.data(), text.size(), 0), 0));
+    close(std::exchange(held, -1));
+    return text;
+  }
+
+private:
+  int held = -1, own = -1;
+};
+} // namespace
+
+static void readOptions(int argc, char **argv) {
+  HeldErrors errors;
+  parseOptions("dist-run", argc, argv,
+               "Compiles a module of any level, once for all "
+               "ranks, and runs it; or runs "
+               "a bundle.\n",
+               /*instead=*/nullptr, [&] {
+                 std::string text = errors.take();
+                 host::endWith(StringRef(text).rtrim().str(), tell);
+                 llvm::errs() << text;
+               });
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   host::handleSignals("dist-run");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  parseOptions("dist-run", argc, argv,
-               "Compiles a module of any level, once for all "
-               "ranks, and runs it; or runs "
-               "a bundle.\n");
+  readOptions(argc, argv);
   try {
     return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const Diagnosed &) {
     std::vector<std::string> errors = getErrors();
-    host::endWith(errors.empty() ? "" : errors.back());
+    host::endWith(errors.empty() ? "" : errors.back(), tell);
     sayError(errors.empty() ? "" : errors.back(), options.json,
              /*isPrinted=*/true);
   } catch (const std::exception &error) {
-    host::endWith(error.what());
-    sayError(error.what(), options.json);
+    host::endWith(error.what(), tell);
+    tell(error.what());
   }
   return finishOutput("dist-run", 1);
 }

@@ -20,9 +20,8 @@ using namespace mlir::dist;
 namespace host = ::dist;
 namespace fs = std::filesystem;
 
-using InputJson = nlohmann::ordered_json;
 /// With names in their order.
-using OutputJson = nlohmann::json;
+using Json = nlohmann::json;
 
 static constexpr char kPosition[] = "training.json";
 static constexpr char kIndex[] = "model.safetensors.index.json";
@@ -55,7 +54,7 @@ static void writeText(const std::string &path, const std::string &text) {
   sync(path);
 }
 
-static void writeJson(const std::string &path, const OutputJson &object) {
+static void writeJson(const std::string &path, const Json &object) {
   writeText(path, object.dump(/*indent=*/2) + "\n");
 }
 
@@ -94,7 +93,7 @@ static std::string checksumOf(const host::Tensor &tensor) {
 /// checksums are added to `sums`, by name.
 static void writeShard(const std::string &path,
                        const std::vector<const Entry *> &entries,
-                       const host::Holdings &held, OutputJson &sums) {
+                       const host::Holdings &held, Json &sums) {
   std::vector<host::SafetensorsEntry> header;
   for (const Entry *entry : entries)
     header.push_back(entry->what);
@@ -117,7 +116,7 @@ static void writeShard(const std::string &path,
 static void writeShards(const std::string &folder,
                         const std::vector<Entry> &entries,
                         const host::Holdings &held, int64_t shardBytes,
-                        OutputJson &sums) {
+                        Json &sums) {
   std::vector<std::vector<const Entry *>> shards;
   int64_t room = 0, total = 0;
   for (const Entry &entry : entries) {
@@ -130,7 +129,7 @@ static void writeShards(const std::string &folder,
     shards.back().push_back(&entry);
     room -= bytes;
   }
-  auto places = OutputJson::object();
+  auto places = Json::object();
   for (size_t i = 0; i < shards.size(); ++i) {
     char name[64];
     std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", i + 1,
@@ -139,9 +138,8 @@ static void writeShards(const std::string &folder,
     for (const Entry *entry : shards[i])
       places[entry->what.name] = std::string(name);
   }
-  writeJson(folder + "/" + kIndex,
-            {{"metadata", {{"total_size", total}}},
-             {"weight_map", std::move(places)}});
+  writeJson(folder + "/" + kIndex, {{"metadata", {{"total_size", total}}},
+                                    {"weight_map", std::move(places)}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,7 +251,7 @@ std::string CheckpointFolder::save(const Position &position,
   const std::string &target = whole.target();
   host::TemporaryPath made(host::TemporaryPath::beside(target));
   fs::create_directory(made.path());
-  auto sums = OutputJson::object();
+  auto sums = Json::object();
   writeShards(made.path(), findEntries(manifest, states, false), held,
               shardBytes, sums);
   std::vector<Entry> kept = findEntries(manifest, states, true);
@@ -292,8 +290,8 @@ template <class Take> static void readJson(const std::string &path, Take take) {
   constexpr int64_t kMostBytes = int64_t(1) << 30;
   host::MappedFile file = host::mapFile(path, kMostBytes);
   try {
-    take(host::parseJson<InputJson>(file.text()));
-  } catch (const InputJson::exception &error) {
+    take(host::parseJson<Json>(file.text()));
+  } catch (const Json::exception &error) {
     throw host::Error(path + ": " + error.what());
   } catch (const host::Error &error) {
     throw host::Error(path + ": " + error.what());
@@ -324,7 +322,7 @@ private:
 } // namespace
 
 static void loadShards(const std::string &folder, host::Inputs &tensors) {
-  readJson(folder + "/" + kIndex, [&](const InputJson &index) {
+  readJson(folder + "/" + kIndex, [&](const Json &index) {
     Shards shards(folder);
     for (const auto &[name, file] : index.at("weight_map").items()) {
       const host::Safetensors &shard = shards.get(file.get<std::string>());
@@ -408,7 +406,7 @@ Position mlir::dist::loadCheckpoint(const std::string &folder,
   std::string path = findCheckpoint(folder);
   Position position;
   std::map<std::string, std::string> sums;
-  readJson(path + "/" + kPosition, [&](const InputJson &json) {
+  readJson(path + "/" + kPosition, [&](const Json &json) {
     for (const auto &[key, value] : json.items())
       if (!llvm::is_contained({"step", "seed", "optimizer", "accumulate",
                                "in_order", "checksums"},

@@ -1,60 +1,76 @@
-//===- Control.cpp - What processes of a run say besides data -------------===//
+//===- Control.cpp - What both ends of the control channel have -----------===//
 
 #include "runtime/control/Control.h"
-#include "dist/Signals.h"
-#include "dist/Tensor.h"
+#include "runtime/control/Protocol.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sstream>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utility>
 
 using namespace dist;
-using Clock = std::chrono::steady_clock;
+using namespace dist::control;
 
-/// Of the messages themselves, of this version of them.
-static constexpr uint32_t kMagic = 0x64697374, kVersion = 1;
-enum Kind : uint32_t {
-  Hello = 1,
-  Beat,
-  Failed,
-  Reached,
-  Question,
-  Answer,
-  End
-};
-
-static constexpr std::chrono::milliseconds kBeat(1000), kTick(100);
-
-/// A sign of life comes some times before it is missed.
-static std::chrono::milliseconds beatOf(std::chrono::milliseconds timeout) {
+std::chrono::milliseconds control::beatOf(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds kBeat(1000);
   return std::min(kBeat, timeout / 4);
 }
 
-static int tickOf(std::chrono::milliseconds timeout) {
+int control::tickOf(std::chrono::milliseconds timeout) {
   return std::min(kTick, timeout / 8 + std::chrono::milliseconds(1)).count();
 }
 
-/// What somebody may send who has not said who he is, and how long he has.
-static constexpr uint64_t kMostHello = 4096;
-static constexpr std::chrono::seconds kHello(5);
-static constexpr size_t kMostStrangers = 64;
-
-//===----------------------------------------------------------------------===//
-// Both ends
-//===----------------------------------------------------------------------===//
-
-static Error systemError(const std::string &what) {
+Error control::systemError(const std::string &what) {
   return Error(what + ": " + std::strerror(errno));
+}
+
+std::string control::formatSeconds(std::chrono::milliseconds time) {
+  std::ostringstream text;
+  text << time.count() / 1000.0 << " s";
+  return text.str();
+}
+
+sockaddr_in control::parseAddress(const std::string &address, int port) {
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<uint16_t>(port));
+  if (inet_pton(AF_INET, address.c_str(), &place.sin_addr) != 1)
+    throw Error("--bind-address " + address +
+                ": must be an IPv4 address of this host, such as 10.0.0.5");
+  return place;
+}
+
+void control::prepareSocket(int descriptor) {
+  int on = 1;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Wake::Wake() {
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw systemError("no pipe for the control channel");
+}
+
+Wake::~Wake() {
+  close(ends[0]);
+  close(ends[1]);
+}
+
+void Wake::signal() {
+  char byte = 0;
+  if (write(ends[1], &byte, 1) < 0) {
+    // It is full, and its reader awake.
+  }
+}
+
+void Wake::drain() {
+  char bytes[64];
+  while (read(ends[0], bytes, sizeof bytes) > 0) {
+  }
 }
 
 std::string Control::failure() const {
@@ -78,576 +94,4 @@ bool Control::setFailure(const std::string &text) {
     listener(message);
   changed.notify_all();
   return true;
-}
-
-static std::string formatSeconds(std::chrono::milliseconds time) {
-  std::ostringstream text;
-  text << time.count() / 1000.0 << " s";
-  return text.str();
-}
-
-/// A pipe whose reader is woken by a byte.
-static void openWake(int (&wake)[2]) {
-  if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw systemError("no pipe for the control channel");
-}
-
-static void signalWake(int (&wake)[2]) {
-  char byte = 0;
-  if (write(wake[1], &byte, 1) < 0) {
-    // It is full, and its reader awake.
-  }
-}
-
-static void drainWake(int (&wake)[2]) {
-  char bytes[64];
-  while (read(wake[0], bytes, sizeof bytes) > 0) {
-  }
-}
-
-static void closeAll(std::initializer_list<int> descriptors) {
-  for (int descriptor : descriptors)
-    if (descriptor >= 0)
-      close(descriptor);
-}
-
-/// Control messages are short and wait for nobody.
-static void prepareSocket(int descriptor) {
-  int on = 1;
-  setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-/// Of a connection that is being made. None afterwards: what is sent in part
-/// would spoil what follows.
-static void boundSending(int descriptor, int seconds) {
-  timeval most{seconds, 0};
-  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
-}
-
-static sockaddr_in parseAddress(const std::string &address, int port) {
-  sockaddr_in place = {};
-  place.sin_family = AF_INET;
-  place.sin_port = htons(static_cast<uint16_t>(port));
-  if (inet_pton(AF_INET, address.c_str(), &place.sin_addr) != 1)
-    throw Error("--bind-address " + address +
-                ": must be an IPv4 address of this host, such as 10.0.0.5");
-  return place;
-}
-
-/// A message's sender cannot be sure that it arrives.
-static bool areEqual(std::string_view a, std::string_view b) {
-  if (a.size() != b.size())
-    return false;
-  unsigned char difference = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    difference |= a[i] ^ b[i]; // in the same time for all
-  return difference == 0;
-}
-
-//===----------------------------------------------------------------------===//
-// The root
-//===----------------------------------------------------------------------===//
-
-/// Another process, as the root sees it.
-struct ControlRoot::Member {
-  MessageSocket socket;
-  std::mutex sending;
-  int64_t rank = -1;
-  Clock::time_point heard = Clock::now();
-  Stage stage = Stage::Absent;
-  std::string process, host, doing;
-  std::string texts[4];
-  std::optional<Message> answer;
-  bool isLost = false;
-
-  bool send(const Message &message) {
-    std::lock_guard<std::mutex> lock(sending);
-    return socket.send(message);
-  }
-};
-
-static std::string makeToken() {
-  unsigned char bytes[16];
-  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-    throw systemError("no random numbers for the token of the run");
-  std::string token;
-  for (unsigned char byte : bytes) {
-    token += "0123456789abcdef"[byte >> 4];
-    token += "0123456789abcdef"[byte & 15];
-  }
-  return token;
-}
-
-ControlRoot::ControlRoot(ControlOptions given)
-    : options(std::move(given)), token(makeToken()) {
-  sockaddr_in at = parseAddress(options.address, options.port);
-  listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listening < 0)
-    throw systemError("no socket for the control channel");
-  int on = 1;
-  setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  socklen_t length = sizeof at;
-  if (bind(listening, reinterpret_cast<sockaddr *>(&at), sizeof at) != 0 ||
-      listen(listening, SOMAXCONN) != 0 ||
-      getsockname(listening, reinterpret_cast<sockaddr *>(&at), &length) != 0) {
-    std::string why = std::strerror(errno);
-    closeAll({listening});
-    throw Error("cannot listen at " + options.address + " port " +
-                std::to_string(options.port) +
-                " (--bind-address, --port): " + why);
-  }
-  place =
-      options.address + " " + std::to_string(ntohs(at.sin_port)) + " " + token;
-  members.resize(options.ranks);
-  openWake(wake);
-  thread = std::thread([this] { run(); });
-}
-
-ControlRoot::~ControlRoot() {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    isClosing = true;
-    listener = nullptr;
-  }
-  signalWake(wake);
-  thread.join();
-  closeAll({listening, wake[0], wake[1]});
-}
-
-void ControlRoot::setDescribe(std::function<std::string(int64_t)> describe) {
-  std::lock_guard<std::mutex> lock(mutex);
-  options.describe = std::move(describe);
-}
-
-std::string ControlRoot::nameOf(const Member &member) const {
-  std::function<std::string(int64_t)> describe;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    describe = options.describe;
-  }
-  return describe ? describe(member.rank)
-                  : "rank " + std::to_string(member.rank);
-}
-
-void ControlRoot::fail(const std::string &text) {
-  if (!setFailure(text))
-    return;
-  // The thread tells the others.
-  signalWake(wake);
-}
-
-void ControlRoot::lose(Member &member, const std::string &how) {
-  member.isLost = true;
-  std::string doing =
-      member.doing.empty() ? "" : "; when it was last heard, " + member.doing;
-  fail(nameOf(member) + ": its process " + member.process + " on " +
-       member.host + " " + how + doing);
-}
-
-/// A stranger's first message; whether it is let in.
-bool ControlRoot::greet(Member &member, const Message &message) {
-  if (message.kind != Hello)
-    return false;
-  MessageReader reader(message.text);
-  if (reader.number<uint32_t>() != kMagic)
-    return false;
-  auto version = reader.number<uint32_t>();
-  if (!areEqual(reader.text(), token))
-    return false;
-  auto rank = reader.number<int64_t>();
-  member.process = reader.text();
-  member.host = reader.text();
-  if (version != kVersion) {
-    fail("rank " + std::to_string(rank) + " on " + member.host +
-         " is of another version of dist: install the same on all hosts");
-    return false;
-  }
-  std::lock_guard<std::mutex> lock(mutex);
-  if (rank < 1 || rank >= options.ranks || members[rank])
-    return false;
-  member.rank = rank;
-  member.stage = Stage::Here;
-  return true;
-}
-
-void ControlRoot::hear(Member &member) {
-  uint64_t before = member.socket.received();
-  bool isOpen = member.socket.fill();
-  if (member.socket.received() != before)
-    member.heard = Clock::now();
-  while (std::optional<Message> message = member.socket.next()) {
-    MessageReader reader(message->text);
-    switch (message->kind) {
-    case Beat:
-      member.doing = reader.text();
-      break;
-    case Failed:
-      fail(reader.text());
-      break;
-    case Reached: {
-      auto stage = reader.number<uint32_t>();
-      if (stage > static_cast<uint32_t>(Stage::Done))
-        throw Error("a stage that does not exist");
-      std::lock_guard<std::mutex> lock(mutex);
-      member.stage = static_cast<Stage>(stage);
-      member.texts[stage] = reader.text();
-      changed.notify_all();
-      break;
-    }
-    case Answer: {
-      std::lock_guard<std::mutex> lock(mutex);
-      member.answer = std::move(message);
-      changed.notify_all();
-      break;
-    }
-    default:
-      throw Error("a message that is not known");
-    }
-  }
-  if (isOpen)
-    return;
-  std::unique_lock<std::mutex> lock(mutex);
-  if (isEnding) {
-    member.isLost = true;
-    return;
-  }
-  lock.unlock();
-  lose(member, "has ended in the middle of the run");
-}
-
-/// Takes those who call, and lets in who knows the token.
-void ControlRoot::admit() {
-  int descriptor;
-  while ((descriptor = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)) >=
-         0) {
-    MessageSocket socket(descriptor);
-    // Who has said nothing for longest makes room.
-    if (strangers.size() >= kMostStrangers)
-      strangers.erase(strangers.begin());
-    prepareSocket(descriptor);
-    socket.bound(kMostHello);
-    strangers.push_back(std::make_unique<Member>());
-    strangers.back()->socket = std::move(socket);
-  }
-  for (std::unique_ptr<Member> &stranger : strangers) {
-    bool isOpen = stranger->socket.fill();
-    try {
-      if (std::optional<Message> message = stranger->socket.next()) {
-        if (greet(*stranger, *message)) {
-          stranger->socket.bound(MessageSocket::kMostMessage);
-          std::lock_guard<std::mutex> lock(mutex);
-          std::unique_ptr<Member> &member = members[stranger->rank];
-          member = std::move(stranger);
-          changed.notify_all();
-        } else {
-          stranger.reset();
-        }
-        continue;
-      }
-    } catch (const std::exception &) {
-      isOpen = false;
-    }
-    if (!isOpen || Clock::now() - stranger->heard > kHello)
-      stranger.reset();
-  }
-  std::erase(strangers, nullptr);
-}
-
-void ControlRoot::run() {
-  Clock::time_point beat = Clock::now(), last = beat;
-  bool hasTold = false;
-  std::vector<pollfd> ready;
-  for (;;) {
-    ready = {{listening, POLLIN, 0}, {wake[0], POLLIN, 0}};
-    for (const auto *list : {&members, &strangers})
-      for (const std::unique_ptr<Member> &member : *list)
-        if (member && !member->isLost)
-          ready.push_back({member->socket.handle(), POLLIN, 0});
-    poll(ready.data(), ready.size(), tickOf(options.timeout));
-    drainWake(wake);
-    Clock::time_point now = Clock::now();
-    if (now - std::exchange(last, now) > options.timeout)
-      fail("rank 0: its process " + std::to_string(getpid()) + " on " +
-           machineName() + " was stopped for longer than " +
-           formatSeconds(options.timeout) +
-           " (--timeout), after which the others end");
-    admit();
-    for (const std::unique_ptr<Member> &member : members) {
-      if (!member || member->isLost)
-        continue;
-      try {
-        hear(*member);
-      } catch (const std::exception &error) {
-        lose(*member, std::string("has sent ") + error.what());
-      }
-      auto silence = Clock::now() - member->heard;
-      if (!member->isLost && silence > options.timeout)
-        lose(*member, "has said nothing for " + formatSeconds(options.timeout) +
-                          " (--timeout); it is stopped, or its host is cut "
-                          "off");
-    }
-    bool isTimeToBeat = Clock::now() - beat >= beatOf(options.timeout);
-    if (isTimeToBeat)
-      beat = Clock::now();
-    std::string text = failure();
-    MessageWriter writer;
-    writer.text(text);
-    Message failed{Failed, writer.take()};
-    for (const std::unique_ptr<Member> &member : members) {
-      if (!member)
-        continue;
-      // Also to who is stopped, and will go on.
-      if (!text.empty() && !hasTold)
-        member->send(failed);
-      else if (isTimeToBeat && !member->isLost)
-        member->send({Beat, ""});
-    }
-    hasTold = !text.empty();
-    std::lock_guard<std::mutex> lock(mutex);
-    if (isClosing)
-      return;
-  }
-}
-
-void ControlRoot::await(Stage stage) {
-  std::unique_lock<std::mutex> lock(mutex);
-  auto end = Clock::now() + options.timeout;
-  auto isMissing = [&](int64_t rank) {
-    return !members[rank] || members[rank]->stage < stage;
-  };
-  auto areThere = [&] {
-    for (int64_t rank = 1; rank < options.ranks; ++rank)
-      if (isMissing(rank))
-        return false;
-    return true;
-  };
-  auto isOver = [&] { return !message.empty() || areThere(); };
-  // A process that computes is alive; one that has yet to come is not.
-  if (stage != Stage::Here) {
-    changed.wait(lock, isOver);
-  } else if (!changed.wait_until(lock, end, isOver)) {
-    std::string missing;
-    int64_t count = 0;
-    for (int64_t rank = 1; rank < options.ranks; ++rank)
-      if (isMissing(rank) && ++count <= 8)
-        missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
-    lock.unlock();
-    fail("after " + formatSeconds(options.timeout) +
-         " (--timeout) the processes of ranks " + missing +
-         (count > 8 ? ", …" : "") + " are not there: " + std::to_string(count) +
-         " of " + std::to_string(options.ranks) +
-         ". Others must be able to connect to " + options.address +
-         " (--bind-address)");
-    lock.lock();
-  }
-  if (!message.empty())
-    throw Error(message);
-}
-
-std::string ControlRoot::textOf(int64_t rank, Stage stage) const {
-  std::lock_guard<std::mutex> lock(mutex);
-  return members[rank]->texts[static_cast<uint32_t>(stage)];
-}
-
-Message ControlRoot::ask(int64_t rank, const Message &question) {
-  Member &member = *members[rank];
-  MessageWriter writer;
-  writer.number(question.kind);
-  writer.text(question.text);
-  member.send({Question, writer.take()});
-  std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] { return !message.empty() || member.answer; });
-  if (!message.empty())
-    throw Error(message);
-  Message answer = *std::exchange(member.answer, std::nullopt);
-  return answer;
-}
-
-void ControlRoot::end() {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    isEnding = true;
-  }
-  for (int64_t rank = 1; rank < options.ranks; ++rank)
-    members[rank]->send({End, ""});
-}
-
-//===----------------------------------------------------------------------===//
-// The others
-//===----------------------------------------------------------------------===//
-
-static int connectTo(const std::string &address, int port,
-                     std::chrono::milliseconds timeout) {
-  sockaddr_in place = parseAddress(address, port);
-  Clock::time_point end = Clock::now() + timeout;
-  for (;;) {
-    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor < 0)
-      throw systemError("no socket for the control channel");
-    prepareSocket(descriptor);
-    boundSending(descriptor, 5);
-    if (connect(descriptor, reinterpret_cast<sockaddr *>(&place),
-                sizeof place) == 0) {
-      boundSending(descriptor, 0);
-      return descriptor;
-    }
-    std::string why = std::strerror(errno);
-    close(descriptor);
-    if (Clock::now() > end)
-      throw Error("cannot connect to rank 0 at " + address + " port " +
-                  std::to_string(port) + " (--bind-address): " + why);
-    std::this_thread::sleep_for(kTick);
-  }
-}
-
-ControlMember::ControlMember(int64_t rank, const std::string &where,
-                             std::chrono::milliseconds timeout)
-    : timeout(timeout) {
-  std::istringstream words(where);
-  std::string address, token;
-  int port = 0;
-  words >> address >> port >> token;
-  socket = MessageSocket(connectTo(address, port, timeout));
-  MessageWriter writer;
-  writer.number(kMagic);
-  writer.number(kVersion);
-  writer.text(token);
-  writer.number(rank);
-  writer.text(std::to_string(getpid()));
-  writer.text(machineName());
-  socket.send({Hello, writer.take()});
-  openWake(wake);
-  thread = std::thread([this] { run(); });
-}
-
-ControlMember::~ControlMember() {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    isClosing = true;
-    listener = nullptr;
-  }
-  signalWake(wake);
-  thread.join();
-  closeAll({wake[0], wake[1]});
-}
-
-void ControlMember::send(const Message &one) {
-  std::lock_guard<std::mutex> lock(sending);
-  socket.send(one);
-}
-
-void ControlMember::fail(const std::string &text) {
-  if (!setFailure(text))
-    return;
-  MessageWriter writer;
-  writer.text(text);
-  send({Failed, writer.take()});
-}
-
-void ControlMember::onQuestion(
-    std::function<Message(const Message &)> function) {
-  std::lock_guard<std::mutex> lock(mutex);
-  answer = std::move(function);
-}
-
-void ControlMember::onBeat(std::function<std::string()> function) {
-  std::lock_guard<std::mutex> lock(mutex);
-  describe = std::move(function);
-}
-
-void ControlMember::reach(Stage stage, const std::string &text) {
-  MessageWriter writer;
-  writer.number(static_cast<uint32_t>(stage));
-  writer.text(text);
-  send({Reached, writer.take()});
-}
-
-bool ControlMember::awaitEnd() {
-  std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] { return hasEnded || isGone; });
-  return hasEnded;
-}
-
-void ControlMember::loseRoot(const std::string &how) {
-  isLeft = failure().empty();
-  setFailure("the process of rank 0 " + how);
-  std::lock_guard<std::mutex> lock(mutex);
-  isGone = true;
-  changed.notify_all();
-}
-
-void ControlMember::hear() {
-  bool isOpen = socket.fill();
-  while (std::optional<Message> message = socket.next()) {
-    MessageReader reader(message->text);
-    switch (message->kind) {
-    case Beat:
-      break;
-    case Failed:
-      setFailure(reader.text());
-      break;
-    case Question: {
-      Message question{reader.number<uint32_t>(), reader.text()};
-      std::function<Message(const Message &)> function;
-      {
-        std::lock_guard<std::mutex> lock(mutex);
-        function = answer;
-      }
-      if (function)
-        send({Answer, function(question).text});
-      break;
-    }
-    case End: {
-      std::lock_guard<std::mutex> lock(mutex);
-      hasEnded = true;
-      changed.notify_all();
-      break;
-    }
-    default:
-      throw Error("a message that is not known");
-    }
-  }
-  if (!isOpen)
-    loseRoot("has ended in the middle of the run");
-}
-
-void ControlMember::run() {
-  Clock::time_point beat = Clock::now() - kBeat, heard = Clock::now();
-  for (;;) {
-    pollfd ready[] = {{socket.handle(), POLLIN, 0}, {wake[0], POLLIN, 0}};
-    poll(ready, 2, tickOf(timeout));
-    drainWake(wake);
-    std::function<std::string()> function;
-    bool isOver;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      if (isClosing)
-        return;
-      isOver = hasEnded || isGone;
-      function = describe;
-    }
-    if (isOver) {
-      // Nothing is said any more.
-      poll(ready + 1, 1, -1);
-      continue;
-    }
-    if (ready[0].revents) {
-      heard = Clock::now();
-      try {
-        hear();
-      } catch (const std::exception &error) {
-        fail(std::string("rank 0 has sent ") + error.what());
-      }
-    }
-    if (Clock::now() - heard > timeout) {
-      loseRoot("has said nothing for " + formatSeconds(timeout) +
-               " (--timeout); it is stopped, or its host is cut off");
-    }
-    if (Clock::now() - beat >= beatOf(timeout)) {
-      beat = Clock::now();
-      MessageWriter writer;
-      writer.text(function ? function() : "");
-      send({Beat, writer.take()});
-    }
-  }
 }

@@ -1,10 +1,10 @@
 //===- Control.h - What processes of a run say besides data -----*- C++ -*-===//
 //
 // One process is the root, that of rank 0. It listens; all others connect to
-// it. They say who they are, how far they are, what they find wrong and, each
-// second, that they live. The root asks them for parts of results, and ends
-// them. A process that dies is noticed at once, one that is stopped after the
-// timeout.
+// it. They say who they are, how far they are, what they find wrong, what they
+// would have printed and, each second, that they live and where they stand. The
+// root asks them for parts of results, and ends them. A process that dies is
+// noticed at once, one that is stopped after the timeout.
 //
 // Messages are not trusted: each has a length, which is bounded, and a process
 // that does not know the run's token is not let in.
@@ -15,6 +15,7 @@
 #define DIST_RUNTIME_CONTROL_CONTROL_H
 
 #include "runtime/control/Messages.h"
+#include "runtime/control/Protocol.h"
 
 #include <atomic>
 #include <chrono>
@@ -24,6 +25,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace dist {
@@ -48,6 +50,16 @@ struct ControlOptions {
   std::chrono::milliseconds timeout{60000};
   /// "rank 1 (tp=1)".
   std::function<std::string(int64_t)> describe;
+  /// Prints a line of another process; on standard error if it is empty.
+  std::function<void(const std::string &)> print;
+};
+
+/// A process's sign of life.
+struct SignOfLife {
+  /// In a line, for messages.
+  std::string doing;
+  /// For whoever compares all processes (ControlRoot::onStandings).
+  std::string standing;
 };
 
 /// Both ends of the control channel.
@@ -84,6 +96,10 @@ public:
   const std::string &where() const { return place; }
 
   void setDescribe(std::function<std::string(int64_t)> describe);
+  /// Calls `judge` with the last standings of all others, when they have come;
+  /// the run fails with what it returns, unless that is empty.
+  void onStandings(
+      std::function<std::string(const std::vector<std::string> &)> judge);
   void fail(const std::string &message) override;
   /// Waits until all others are at `stage`. Throws Error with why the run has
   /// failed; that is so if one is not there after the timeout.
@@ -102,14 +118,23 @@ private:
   void hear(Member &member);
   bool greet(Member &member, const Message &message);
   void lose(Member &member, const std::string &how);
+  void judgeStandings();
+  void print(const Member &member, const std::string &text);
   std::string nameOf(const Member &member) const;
 
   ControlOptions options;
   std::string place, token;
-  int listening = -1, wake[2] = {-1, -1};
+  int listening = -1;
+  control::Wake wake;
   bool isClosing = false, isEnding = false;
+  /// Somebody will not come.
+  std::atomic<bool> isAnyMissing{false};
   /// By rank; rank 0 has none. And those that have not said who they are.
   std::vector<std::unique_ptr<Member>> members, strangers;
+  std::function<std::string(const std::vector<std::string> &)> judge;
+  bool hasNewStandings = false;
+  /// Lines by their hash, and who was the first to write it.
+  std::unordered_map<size_t, int64_t> lines;
   std::thread thread;
 };
 
@@ -124,8 +149,10 @@ public:
   void fail(const std::string &message) override;
   /// Answers the root's questions; called on a thread of this object.
   void onQuestion(std::function<Message(const Message &)> answer);
-  /// What this process is doing, in a line; asked each second.
-  void onBeat(std::function<std::string()> describe);
+  /// What this process is doing; asked each second.
+  void onBeat(std::function<SignOfLife()> describe);
+  /// Lines that the root prints.
+  void say(const std::string &lines);
   void reach(Stage stage, const std::string &text);
   /// Returns when the root says that all is well, or is gone; whether it is
   /// well.
@@ -142,11 +169,11 @@ private:
   std::mutex sending;
   MessageSocket socket;
   const std::chrono::milliseconds timeout;
-  int wake[2] = {-1, -1};
+  control::Wake wake;
   bool isClosing = false, hasEnded = false, isGone = false;
   std::atomic<bool> isLeft{false};
   std::function<Message(const Message &)> answer;
-  std::function<std::string()> describe;
+  std::function<SignOfLife()> describe;
   std::thread thread;
 };
 

@@ -62,6 +62,7 @@ static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
   tensor.data =
       static_cast<char *>(mapped.memory.get()) + dataStart + offsets[0];
   tensor.owner = mapped.memory;
+  tensor.isMapped = true;
   checkBooleans("", tensor);
   return tensor;
 }

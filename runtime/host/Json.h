@@ -6,46 +6,80 @@
 #include "dist/Tensor.h"
 
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 namespace dist {
+
+/// What a parser calls: makes the value, and checks names and depth. (Parsing
+/// with a callback goes through all of an object at the end of each value in
+/// it.)
+template <class Json> class CheckedJson {
+public:
+  explicit CheckedJson(Json &value) : maker(value) {}
+
+  bool null() { return maker.null(); }
+  bool boolean(bool value) { return maker.boolean(value); }
+  bool number_integer(int64_t value) { return maker.number_integer(value); }
+  bool number_unsigned(uint64_t value) { return maker.number_unsigned(value); }
+  bool number_float(double value, const std::string &text) {
+    return maker.number_float(value, text);
+  }
+  bool string(std::string &value) { return maker.string(value); }
+  bool binary(typename Json::binary_t &value) { return maker.binary(value); }
+  bool start_object(std::size_t length) {
+    open();
+    return maker.start_object(length);
+  }
+  bool start_array(std::size_t length) {
+    open();
+    return maker.start_array(length);
+  }
+  bool end_object() {
+    names.pop_back();
+    return maker.end_object();
+  }
+  bool end_array() {
+    names.pop_back();
+    return maker.end_array();
+  }
+  bool key(std::string &name) {
+    if (!names.back().insert(name).second)
+      throw Error("'" + name + "' is given twice");
+    return maker.key(name);
+  }
+  template <class Exception>
+  bool parse_error(std::size_t at, const std::string &token,
+                   const Exception &error) {
+    return maker.parse_error(at, token, error);
+  }
+
+private:
+  void open() {
+    constexpr size_t mostNested = 64;
+    if (names.size() == mostNested)
+      throw Error("nested more than " + std::to_string(mostNested) + " deep");
+    names.emplace_back();
+  }
+
+  nlohmann::detail::json_sax_dom_parser<Json> maker;
+  /// Of the values that are open.
+  std::vector<std::unordered_set<std::string>> names;
+};
 
 /// Parses `text`. Throws Error if it is not JSON, or if an object has two
 /// values of one name. Also if it is nested more than 64 deep: none of our
 /// files is, and walking deeply nested values overflows the stack.
 template <class Json> Json parseJson(std::string_view text) {
-  constexpr size_t mostNested = 64;
-  std::vector<std::set<std::string>> names; // of the values that are open
-  auto check = [&](int, nlohmann::detail::parse_event_t event, Json &value) {
-    using Event = nlohmann::detail::parse_event_t;
-    switch (event) {
-    case Event::object_start:
-    case Event::array_start:
-      if (names.size() == mostNested)
-        throw Error("nested more than " + std::to_string(mostNested) + " deep");
-      names.emplace_back();
-      break;
-    case Event::object_end:
-    case Event::array_end:
-      names.pop_back();
-      break;
-    case Event::key: {
-      const auto &name = value.template get_ref<const std::string &>();
-      if (!names.back().insert(name).second)
-        throw Error("'" + name + "' is given twice");
-      break;
-    }
-    case Event::value:
-      break;
-    }
-    return true;
-  };
+  Json value;
+  CheckedJson<Json> checked(value);
   try {
-    return Json::parse(text.begin(), text.end(), check);
+    Json::sax_parse(text.begin(), text.end(), &checked);
   } catch (const typename Json::exception &error) {
     throw Error(std::string("not JSON: ") + error.what());
   }
+  return value;
 }
 
 /// An integer as it stands there: neither rounded nor wrapped. Throws Error.

@@ -4,12 +4,14 @@
 #include "dist/OutputFile.h"
 #include "dist/Tensor.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace dist;
 
@@ -77,6 +79,34 @@ void MappedFile::checkUnchanged() const {
   if (now.st_nlink == then.st_nlink && differ(now.st_ctim, then.st_ctim))
     throw Error(path + ": was written to, renamed or given other rights while "
                        "it was in use; run again");
+}
+
+PagesReadOnce::PagesReadOnce(const Tensor &tensor)
+    : isWorthIt(tensor.isMapped && tensor.bytes() >= (1 << 20)) {}
+
+void PagesReadOnce::note(const void *data, int64_t bytes) {
+  if (!isWorthIt)
+    return;
+  auto *begin = static_cast<const char *>(data);
+  if (!low || begin < low || begin > high + kStep) {
+    giveBack();
+    low = high = begin;
+  }
+  high = std::max(high, begin + bytes);
+  if (high - low >= kStep)
+    giveBack();
+}
+
+void PagesReadOnce::giveBack() {
+  // Fewer take longer to give back than they are worth.
+  constexpr int64_t kLeast = 1 << 16;
+  const char *from = std::exchange(low, nullptr);
+  if (!from || high - from < kLeast)
+    return;
+  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t begin = reinterpret_cast<uintptr_t>(from) / page * page,
+            end = (reinterpret_cast<uintptr_t>(high) + page - 1) / page * page;
+  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
 int64_t dist::elementsIn(const std::string &path, const Shape &shape) {

@@ -11,6 +11,8 @@
 
 namespace dist {
 
+struct Tensor;
+
 struct MappedFile {
   std::string path;
   /// Unmaps when the last copy goes. Null for an empty file.
@@ -32,6 +34,28 @@ private:
 /// Throws Error if `path` cannot be opened, is no regular file, or is longer
 /// than `limit`. No output replaces the file from then on.
 MappedFile mapFile(const std::string &path, int64_t limit = INT64_MAX);
+
+/// Pages of a mapped tensor that this process reads once, from front to back:
+/// it gives them back, so that it never holds more than a step of them. The
+/// kernel may keep them for whoever reads them next. Small tensors are left as
+/// they are, and so is what is not mapped.
+class PagesReadOnce {
+public:
+  explicit PagesReadOnce(const Tensor &tensor);
+  ~PagesReadOnce() { giveBack(); }
+  PagesReadOnce(const PagesReadOnce &) = delete;
+
+  /// Reads of the tensor are made in parts of at most so many bytes.
+  static constexpr int64_t kStep = 8 << 20;
+  void note(const void *data, int64_t bytes);
+
+private:
+  void giveBack();
+
+  bool isWorthIt;
+  /// What was read since, from where to where.
+  const char *low = nullptr, *high = nullptr;
+};
 
 /// The number of elements of a tensor that stands in `path`. Throws Error,
 /// which names the file, for a shape that none can have.

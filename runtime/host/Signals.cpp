@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -148,6 +150,9 @@ static thread_local char threadText[128] = "";
 
 void dist::describeThread(const std::string &text) {
   std::snprintf(threadText, sizeof threadText, "%s", text.c_str());
+  // As debuggers show it; the program itself keeps its name.
+  if (gettid() != getpid())
+    prctl(PR_SET_NAME, threadText);
 }
 
 namespace {
@@ -246,12 +251,30 @@ static bool findMappedByte(uint64_t address, char *line, size_t size,
   _exit(status);
 }
 
+void dist::endProcess(int status) { end(status); }
+
+static bool (*isReadyToEnd)(int signal) = nullptr;
+
+static void awaitReady(int signal) {
+  constexpr timespec kTick{0, 5'000'000};
+  for (int i = 0; i < 100 && isReadyToEnd && !isReadyToEnd(signal); ++i)
+    nanosleep(&kTick, nullptr);
+}
+
 static void onSignal(int signal, siginfo_t *info, void *) {
   // The kernel's, in the name of this process: the write that hit the limit
   // fails, and says so.
   if (signal == SIGXFSZ && info->si_pid == getpid())
     return;
+  awaitReady(signal);
   end(128 + signal);
+}
+
+static void onCrash(int signal) {
+  awaitReady(signal);
+  // It comes when this returns.
+  std::signal(signal, SIG_DFL);
+  raise(signal);
 }
 
 static struct sigaction otherBusHandler;
@@ -285,6 +308,7 @@ static void onBusError(int, siginfo_t *info, void *) {
   if (write(STDERR_FILENO, message.text, message.length) < 0) {
     // There is nobody left to tell.
   }
+  awaitReady(SIGBUS);
   end(1);
 }
 
@@ -322,6 +346,21 @@ void dist::handleSignals(const char *tool) {
   }
   action.sa_sigaction = onBusError;
   sigaction(SIGBUS, &action, &otherBusHandler);
+}
+
+void dist::leaveSignalsToOthers() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+void dist::waitBeforeEnding(bool (*isReady)(int signal)) {
+  isReadyToEnd = isReady;
+  struct sigaction action = {};
+  action.sa_handler = onCrash;
+  sigfillset(&action.sa_mask);
+  for (int signal : {SIGSEGV, SIGILL, SIGFPE, SIGABRT})
+    sigaction(signal, &action, nullptr);
 }
 
 void dist::becomeRankProcess(void (*report)(const char *message)) {

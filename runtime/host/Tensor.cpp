@@ -1,6 +1,7 @@
 //===- Tensor.cpp - Whole tensors on the host -----------------------------===//
 
 #include "dist/Tensor.h"
+#include "runtime/host/MappedFile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -318,8 +319,10 @@ std::optional<std::string> dist::findInexact(const Tensor &tensor,
   char narrow[kBlock * sizeof(double)];
   const char *data = static_cast<const char *>(tensor.data);
   int64_t count = tensor.count(), bytes = dtypeBytes(tensor.dtype);
+  PagesReadOnce pages(tensor);
   for (int64_t first = 0; first < count; first += kBlock) {
     int64_t size = std::min(kBlock, count - first);
+    pages.note(data + first * bytes, size * bytes);
     convert(tensor.dtype, data + first * bytes, DIST_F64, before, size);
     convert(tensor.dtype, data + first * bytes, to, narrow, size);
     convert(to, narrow, DIST_F64, after, size);

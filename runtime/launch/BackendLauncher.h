@@ -33,8 +33,9 @@ public:
   /// What the programs that it runs are compiled for (dist-compile --target).
   virtual const char *target() const = 0;
   /// Called once, before anything that takes long: joins other processes that
-  /// were started with this one. Throws Error.
-  virtual void begin(const RunOptions &options) const {}
+  /// were started with this one, and has errors written by `tell`. Throws
+  /// Error.
+  virtual void begin(const RunOptions &options, const Tell &tell) const {}
   /// This process ends for `message`. It returns in the one that reports;
   /// others tell that one, and do not return.
   virtual void fail(const std::string &message) const {}

@@ -41,10 +41,13 @@ static void checkBackend(const RunOptions &options) {
   if (options.processes < 0)
     throw Error("-n " + std::to_string(options.processes) +
                 ": must be at least 1");
-  if (&launcher != &mpiLauncher() &&
-      (!options.bindAddress.empty() || options.port))
-    throw Error(std::string(options.port ? "--port" : "--bind-address") +
-                " is for ranks on several hosts: give --backend mpi");
+  if (&launcher != &mpiLauncher()) {
+    if (!options.bindAddress.empty() || options.port)
+      throw Error(std::string(options.port ? "--port" : "--bind-address") +
+                  " is for ranks on several hosts: give --backend mpi");
+    if (!options.mpi.empty())
+      throw Error("--mpi says which MPI: give --backend mpi");
+  }
   if (options.port < 0 || options.port > 65535)
     throw Error("--port " + std::to_string(options.port) +
                 ": must be from 0 to 65535");
@@ -75,11 +78,11 @@ static void checkAlone(const BackendLauncher &launcher) {
                   "--backend mpi, and no -n after the program");
 }
 
-void dist::begin(const RunOptions &options) {
+void dist::begin(const RunOptions &options, const Tell &tell) {
   checkBackend(options);
   checkAlone(findLauncher(options));
   begun = &findLauncher(options);
-  begun->begin(options);
+  begun->begin(options, tell);
 }
 
 std::chrono::milliseconds dist::timeoutOf(const RunOptions &options) {
@@ -89,9 +92,11 @@ std::chrono::milliseconds dist::timeoutOf(const RunOptions &options) {
 
 bool dist::isRoot() { return !begun || begun->isRoot(); }
 
-void dist::endWith(const std::string &error) {
+void dist::endWith(const std::string &error, const Tell &tell) {
   if (begun)
     begun->fail(error);
+  else
+    failTogether(error, tell);
 }
 
 std::string dist::targetOf(const std::string &backend) {

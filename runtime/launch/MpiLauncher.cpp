@@ -7,16 +7,20 @@
 
 #include "runtime/launch/MpiLauncher.h"
 #include "dist/Signals.h"
-#include "runtime/control/Control.h"
+#include "runtime/control/HomeOutput.h"
 #include "runtime/control/TraceMessages.h"
+#include "runtime/host/MappedFile.h"
 #include "runtime/launch/RanksMemory.h"
+#include "runtime/launch/RollCall.h"
+#include "runtime/launch/Teller.h"
 #include "runtime/messages/MessagesRun.h"
 #include "runtime/mpi/MpiLink.h"
+#include "runtime/mpi/Starter.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -32,9 +36,12 @@ namespace {
 struct Session {
   std::unique_ptr<MpiLibrary> library;
   int64_t rank = 0;
+  std::unique_ptr<Teller> teller;
   /// One of the two.
   std::unique_ptr<ControlRoot> root;
   std::unique_ptr<ControlMember> member;
+  /// What the member prints.
+  std::unique_ptr<HomeOutput> output;
 
   Control &control() const {
     return root ? static_cast<Control &>(*root) : *member;
@@ -46,18 +53,11 @@ struct Session {
 /// From `begin` on, until the process ends.
 static Session *session = nullptr;
 
-/// Where errors went before `silence`.
-static int ownErrors = -1;
-
-/// What the root says, the others need not say again.
-static void silence() {
-  int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (null < 0)
-    return;
-  ownErrors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  dup2(null, STDOUT_FILENO);
-  dup2(null, STDERR_FILENO);
-  close(null);
+/// Whether this process has nothing to say that a signal would cut off.
+static bool isReadyToEnd(int signal) {
+  if (signal == SIGTERM)
+    return session->teller->hasTold();
+  return session->root || session->output->areLastWordsSent();
 }
 
 /// Where the root listens, as text of a fixed size; an error of its own begins
@@ -89,13 +89,23 @@ static std::string shareWhere(Session &session, const RunOptions &options) {
   return where;
 }
 
+/// If the root is gone without a word, the next one speaks, at once: who
+/// started the processes is about to end them. Others need not.
+static void hearFailure(const std::string &message) {
+  if (session->root || (session->rank == 1 && session->member->isAlone()))
+    session->teller->hear(message);
+  else
+    session->teller->leaveToOthers();
+}
+
 /// Stays until the process ends.
-static void beginSession(const RunOptions &options) {
+static void beginSession(const RunOptions &options, const Tell &tell) {
   static Session made;
-  made.library = loadMpi();
+  {
+    RollCall rollCall(timeoutOf(options), tell);
+    made.library = loadMpi(options.mpi);
+  }
   made.rank = made.library->rank();
-  if (made.rank != 0)
-    silence();
   std::string where = shareWhere(made, options);
   if (where[0] == '!') {
     made.library->finalize();
@@ -103,40 +113,64 @@ static void beginSession(const RunOptions &options) {
       _exit(1);
     throw Error(where.substr(1));
   }
-  if (made.rank != 0)
+  if (made.rank != 0) {
     made.member =
         std::make_unique<ControlMember>(made.rank, where, timeoutOf(options));
+    made.output = std::make_unique<HomeOutput>(*made.member);
+  }
+  made.teller = std::make_unique<Teller>([tell](const std::string &message) {
+    if (session->output)
+      session->output->giveBack();
+    tell(message);
+  });
   session = &made;
+  waitBeforeEnding(isReadyToEnd);
+  made.control().onFailure(hearFailure);
 }
 
 /// In a process that is not the root: returns if all is well.
 static void awaitEnd() {
-  if (!session->member->awaitEnd())
-    _exit(1);
-}
-
-/// If the root is gone without a word, the next one speaks, at once: who
-/// started the processes is about to end them.
-static void speakForRoot(const std::string &message) {
-  if (session->rank != 1 || !session->member->isAlone())
+  session->output->flush();
+  if (session->member->awaitEnd())
     return;
-  std::string text = "dist: error: " + message + "\n";
-  if (write(ownErrors, text.data(), text.size()) < 0) {
-    // There is nobody to tell.
-  }
+  // It may be this one that has to speak.
+  session->teller->finish();
+  endProcess(1);
 }
 
 /// What a process that is not the root does with an error: the root says it.
 static void failSession(const std::string &message) {
-  std::string text = message;
   if (session->root) {
-    session->root->fail(text);
-    return;
+    bool isFirst = session->teller->claim();
+    session->root->fail(message);
+    if (isFirst)
+      return;
+    // It has told the others when it is gone.
+    session->root.reset();
+    endProcess(1);
   }
   session->member->fail("rank " + std::to_string(session->rank) + " on " +
-                        machineName() + ": " + text);
+                        machineName() + ": " + message);
   awaitEnd();
-  _exit(1);
+  endProcess(1);
+}
+
+bool dist::areStartedTogether() {
+  std::optional<Starter> starter = findStarter();
+  std::optional<StartedAs> as = findStartedAs();
+  // What Slurm starts may be programs that know nothing of each other.
+  return as && as->size > 1 && starter->kind != Starter::Slurm;
+}
+
+void dist::failTogether(const std::string &message, const Tell &tell) {
+  if (!areStartedTogether())
+    return;
+  try {
+    beginSession({}, tell);
+  } catch (const std::exception &) {
+    return;
+  }
+  failSession(message);
 }
 
 //===----------------------------------------------------------------------===//
@@ -329,12 +363,11 @@ namespace {
 struct MpiLauncher final : BackendLauncher {
   const char *name() const override { return "mpi"; }
   const char *target() const override { return "cpu"; }
-  void begin(const RunOptions &options) const override {
+  void begin(const RunOptions &options, const Tell &tell) const override {
     if (options.link.enabled())
       throw Error("--link emulates the link of ranks of one host; --backend "
                   "mpi has a real one");
-    if (!session)
-      beginSession(options);
+    beginSession(options, tell);
   }
   bool isRoot() const override { return !session || session->root; }
   void fail(const std::string &message) const override {
@@ -349,12 +382,12 @@ struct MpiLauncher final : BackendLauncher {
 
 namespace {
 /// Who starts processes that may know nothing of each other.
-struct Starter {
+struct OtherStarter {
   const char *variable, *name, *remedy;
 };
 } // namespace
 
-static constexpr Starter starters[] = {
+static constexpr OtherStarter otherStarters[] = {
     {"WORLD_SIZE", "torchrun", ", as torchrun is none of MPI's starters"},
     {"SLURM_NTASKS", "srun",
      "; srun --mpi=pmix (srun --mpi=list shows what there is), or"}};
@@ -364,7 +397,7 @@ static void checkSize(const Manifest &manifest, int64_t processes) {
   if (ranks == processes)
     return;
   std::string n = std::to_string(ranks), remedy = ": mpirun -n " + n + " …";
-  for (const Starter &starter : starters)
+  for (const OtherStarter &starter : otherStarters)
     if (const char *count = std::getenv(starter.variable);
         count && processes == 1 && std::strcmp(count, "1") != 0)
       throw Error(std::string("--backend mpi: ") + starter.name +
@@ -384,6 +417,8 @@ static uint64_t sample(const Tensor &tensor) {
   std::string_view data(static_cast<const char *>(tensor.data), tensor.bytes());
   if (tensor.bytes() <= kAll)
     return checksumOf(data).xxh3;
+  PagesReadOnce pages(tensor);
+  pages.note(data.data(), data.size());
   MessageWriter sums;
   for (int64_t i = 0; i < kParts; ++i)
     sums.number(
@@ -407,6 +442,10 @@ static std::string describeProgram(const Manifest &manifest,
   }
   program.number(options.repeat);
   program.number<uint8_t>(options.trace);
+  program.number<uint32_t>(options.streams.kind);
+  program.number(options.streams.seed);
+  program.number<uint8_t>(options.directConvolutions);
+  program.number<uint8_t>(options.padding == Padding::Poison);
   program.number<uint8_t>(options.stepControl != nullptr);
   writer.text(program.take());
   for (size_t i = 0; i < manifest.arguments.size(); ++i)
@@ -432,7 +471,8 @@ static void checkPrograms(const ControlRoot &root, const Manifest &manifest,
 
 RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
                              const RunOptions &options) const {
-  begin(options);
+  if (!session)
+    throw Error("--backend mpi: nobody has called dist::begin");
   const Manifest &manifest = program.manifest;
   MpiLibrary &library = *session->library;
   checkSize(manifest, library.size());
@@ -464,20 +504,27 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
       {{session->rank, &link}}, spins ? 1 : 0);
   auto &executor = *new Executor(program, arguments, options.padding);
   Control &control = session->control();
-  control.onFailure([&](const std::string &message) {
-    if (member)
-      speakForRoot(message);
+  control.onFailure([&run](const std::string &message) {
+    hearFailure(message);
     run.fail(message);
   });
   if (member) {
     member->onQuestion([&](const Message &question) {
       return answerPart(manifest, executor, question);
     });
-    member->onBeat([&] {
-      // What fails here is not always noticed by those who wait.
-      return run.describe();
+    member->onBeat([&run] {
+      return SignOfLife{run.describe(), run.stand().write()};
+    });
+  } else {
+    root->onStandings([&run](const std::vector<std::string> &others) {
+      std::vector<Standing> all{run.stand()};
+      for (size_t i = 0; all.back().isStuck && i < others.size(); ++i)
+        all.push_back(Standing::read(others[i]));
+      return findDeadlock(run.topology(), all);
     });
   }
+  if (member)
+    session->output->begin();
   bool ok = run.run([&](dist_rank &rank) -> int32_t {
     if (options.stepControl) {
       SentSteps steps(run, link, manifest, arguments, executor,
@@ -491,6 +538,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   std::string done = writeDone(executor.times(), run.takeTrace());
   RanksResult result;
   if (member) {
+    session->output->flush();
     if (ok)
       member->reach(Stage::Done, done);
     awaitEnd();

@@ -10,6 +10,10 @@ namespace dist {
 /// --backend mpi: every rank is a process of mpirun or srun, on any host.
 const BackendLauncher &mpiLauncher();
 
+/// Of a process that fails before `begin`: if others were started with it, one
+/// says it for all, and the others do not return.
+void failTogether(const std::string &message, const Tell &tell);
+
 } // namespace dist
 
 #endif // DIST_RUNTIME_LAUNCH_MPILAUNCHER_H

@@ -29,13 +29,6 @@ std::vector<TraceEvent> HostRank::takeTrace() {
   return all;
 }
 
-std::string HostRank::waitsIn(const CollectiveCall &call) const {
-  std::string text =
-      topology.describe(index) + " waits in " + toString(call, topology.sites);
-  return call.stream ? text + " on stream " + std::to_string(call.stream)
-                     : text;
-}
-
 bool HostRank::perform(const CollectiveCall &call, int64_t calledAt) {
   int64_t start = rank.tracing ? nowNanos() : 0, bytesSent = 0;
   bool ok = together(call, calledAt, bytesSent);

@@ -87,7 +87,9 @@ protected:
                         int64_t &bytesSent) = 0;
 
   Waiting &waiting() const { return *run.waiting; }
-  std::string waitsIn(const CollectiveCall &call) const;
+  std::string waitsIn(const CollectiveCall &call) const {
+    return run.waitsIn(index, call);
+  }
   /// When what the stream waited for last was there.
   int64_t readyAt(int32_t stream) const { return work[stream].readyAt; }
 

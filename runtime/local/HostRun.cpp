@@ -82,6 +82,13 @@ std::shared_ptr<void> HostRun::allocate(int64_t bytes) {
   return dist::allocate(bytes);
 }
 
+std::string HostRun::waitsIn(int64_t rank, const CollectiveCall &call) const {
+  std::string text =
+      places.describe(rank) + " waits in " + toString(call, places.sites);
+  return call.stream ? text + " on stream " + std::to_string(call.stream)
+                     : text;
+}
+
 void HostRun::runRank(HostRank &rank,
                       const std::function<int32_t(dist_rank &)> &body) {
   // The scheduler may keep two busy threads on one core for seconds.

@@ -60,6 +60,8 @@ protected:
   /// The same, as Backend::allocate.
   virtual std::shared_ptr<void> allocate(int64_t bytes);
 
+  /// "rank 1 (tp=1) waits in all_reduce …".
+  std::string waitsIn(int64_t rank, const CollectiveCall &call) const;
   /// What a stream of a rank has done.
   Word &completedOf(int64_t rank, int32_t stream) {
     return completed[rank * numStreams + stream];

@@ -208,23 +208,39 @@ void Waiting::idle(Word &word, uint32_t seen) {
   word.sleep(seen);
 }
 
-void Waiting::checkDeadlockLocked() {
-  if (failed() || asleep == 0 || asleep < living)
-    return;
-  for (const Slot &slot : std::span(slots, numSlots))
-    if (slot.state == State::Asleep && slot.word->load() != slot.seen)
-      return;
+std::string dist::sayDeadlock(std::vector<std::string> lines) {
+  std::sort(lines.begin(), lines.end());
   std::string message = "deadlock: every rank waits for another";
+  for (const std::string &line : lines)
+    message += "\n  " + line;
+  return message;
+}
+
+size_t Waiting::countAwakeLocked() const {
+  size_t waking = 0;
+  for (const Slot &slot : std::span(slots, numSlots))
+    waking += slot.state == State::Asleep && slot.word->load() != slot.seen;
+  return living + waking - std::min(living, asleep);
+}
+
+std::vector<std::string> Waiting::describeLocked() const {
   std::vector<std::string> lines;
   for (const Slot &slot : std::span(slots, numSlots))
     if (slot.state == State::Asleep && sharing == Sharing::Threads)
       lines.push_back((*slot.what)());
     else if (slot.state != State::Awake)
       lines.push_back(slot.line);
-  std::sort(lines.begin(), lines.end());
-  for (const std::string &line : lines)
-    message += "\n  " + line;
-  failLocked(message);
+  return lines;
+}
+
+Waiting::View Waiting::look() const {
+  Lock lock(mutex);
+  return {countAwakeLocked(), describeLocked()};
+}
+
+void Waiting::checkDeadlockLocked() {
+  if (!failed() && asleep > 0 && asleep >= living && countAwakeLocked() == 0)
+    failLocked(sayDeadlock(describeLocked()));
 }
 
 void Waiting::failLocked(const std::string &message) {

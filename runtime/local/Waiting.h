@@ -20,11 +20,15 @@
 #include <memory_resource>
 #include <pthread.h>
 #include <string>
+#include <vector>
 
 namespace dist {
 
 /// Who uses some memory: threads of one process, or several processes.
 enum class Sharing { Threads, Processes };
+
+/// What is said of a run in which nobody goes on; a line for each who waits.
+std::string sayDeadlock(std::vector<std::string> lines);
 
 /// A counter that threads wait on. Its lowest bit is set when the run fails
 /// under a sleeper.
@@ -91,6 +95,14 @@ public:
   bool failed() const { return hasFailed.load(std::memory_order_seq_cst); }
   std::string message() const;
 
+  /// How many threads have something to do and are not asleep, or are about to
+  /// wake; and a line for each that sleeps, or has left.
+  struct View {
+    size_t awake = 0;
+    std::vector<std::string> lines;
+  };
+  View look() const;
+
   /// ", while it waits in …" if the thread of this slot sleeps; of threads of
   /// other processes.
   std::string describe(int64_t slot) const;
@@ -111,6 +123,8 @@ private:
   struct Lock;
 
   void failLocked(const std::string &message);
+  size_t countAwakeLocked() const;
+  std::vector<std::string> describeLocked() const;
   void checkDeadlockLocked();
   void updateSpinningLocked() {
     spins.store(living <= cores, std::memory_order_relaxed);

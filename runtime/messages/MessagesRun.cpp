@@ -4,7 +4,7 @@
 #include "runtime/local/HostRank.h"
 #include "runtime/messages/Exchange.h"
 
-#include <array>
+#include <memory>
 
 using namespace dist;
 
@@ -12,78 +12,71 @@ namespace {
 
 class MessageRank final : public HostRank {
 public:
-  MessageRank(HostRun &run, int64_t index, PointToPoint &link)
-      : HostRank(run, index) {
+  MessageRank(HostRun &run, int64_t index, PointToPoint &link,
+              CallLedger &ledger)
+      : HostRank(run, index), ledger(ledger) {
     for (int32_t channel = 0; channel < MessagesRun::numChannels; ++channel)
       exchanges.push_back(std::make_unique<Exchange>(topology, index, channel,
                                                      link, waiting()));
   }
 
-  bool meet() override { return exchanges[numStreams]->meet(); }
-
-  /// For messages: "" if it is in no collective.
-  std::string describe() const {
-    std::lock_guard<std::mutex> lock(mutex);
-    for (const CollectiveCall *call : current)
-      if (call)
-        return waitsIn(*call);
-    return "";
+  bool meet() override {
+    CallLedger::Entry entry(ledger, index, {kMeeting, numStreams}, nullptr);
+    return exchanges[numStreams]->meet();
   }
 
 private:
   bool together(const CollectiveCall &call, int64_t,
                 int64_t &bytesSent) override {
-    setCurrent(call.stream, &call);
-    bool ok = exchanges[call.stream]->run(call, bytesSent);
-    setCurrent(call.stream, nullptr);
-    return ok;
+    CallLedger::Entry entry(ledger, index, {call.comm, call.stream}, &call);
+    return exchanges[call.stream]->run(call, bytesSent);
   }
 
-  void setCurrent(int32_t stream, const CollectiveCall *call) {
-    std::lock_guard<std::mutex> lock(mutex);
-    current[stream] = call;
-  }
-
-  /// What each stream is doing.
-  mutable std::mutex mutex;
-  std::array<const CollectiveCall *, numStreams> current = {};
+  CallLedger &ledger;
   /// By stream; ranks meet by the last.
   std::vector<std::unique_ptr<Exchange>> exchanges;
 };
 
 } // namespace
 
+std::vector<int64_t> MessagesRun::ranksOf(const Links &links) {
+  std::vector<int64_t> ranks;
+  for (const auto &[rank, link] : links)
+    ranks.push_back(rank);
+  return ranks;
+}
+
 bool MessagesRun::run(const std::function<int32_t(dist_rank &)> &body) {
   std::vector<std::unique_ptr<HostRank>> ranks;
-  std::vector<const MessageRank *> own;
-  for (auto [rank, link] : links) {
-    auto made = std::make_unique<MessageRank>(*this, rank, *link);
-    own.push_back(made.get());
-    ranks.push_back(std::move(made));
-  }
-  auto setDescribe = [this](std::function<std::string()> describe) {
-    std::lock_guard<std::mutex> lock(mutex);
-    describeRanks = std::move(describe);
-  };
-  setDescribe([own] {
-    std::string text;
-    for (const MessageRank *rank : own)
-      if (text = rank->describe(); !text.empty())
-        break;
-    return text;
+  for (auto [rank, link] : links)
+    ranks.push_back(std::make_unique<MessageRank>(*this, rank, *link, ledger));
+  return runThreads(ranks, cores, [&](dist_rank &rank) {
+    hasBegun = true;
+    return body(rank);
   });
-  bool ok = runThreads(ranks, cores, body);
-  setDescribe(nullptr);
-  return ok;
+}
+
+Standing MessagesRun::stand() const {
+  Standing standing =
+      ledger.stand(*waiting, [&](int64_t rank, const CollectiveCall *call) {
+        return call ? waitsIn(rank, *call)
+                    : places.describe(rank) + " is ready to start or stop";
+      });
+  standing.isStuck &= hasBegun;
+  return standing;
 }
 
 std::string MessagesRun::describe() const {
-  std::lock_guard<std::mutex> lock(mutex);
-  return describeRanks ? describeRanks() : "";
+  for (const std::string &line : stand().lines)
+    if (line.find(" waits ") != std::string::npos)
+      return line;
+  return "";
 }
 
 bool MessagesRun::broadcast(int64_t rank, PointToPoint &link,
                             std::string &text) {
+  CallLedger::Entry entry(ledger, rank, {kGiven, numStreams}, nullptr,
+                          /*waits=*/rank != 0);
   PointToPoint::Requests requests;
   auto length = static_cast<int64_t>(text.size());
   // The length, then the text if there is one.

@@ -10,8 +10,9 @@
 
 #include "runtime/local/HostRun.h"
 #include "runtime/messages/PointToPoint.h"
+#include "runtime/messages/Standing.h"
 
-#include <mutex>
+#include <atomic>
 #include <utility>
 
 namespace dist {
@@ -28,7 +29,7 @@ public:
   MessagesRun(Topology topology, HostOptions options, Links links, size_t cores)
       : HostRun(std::move(topology), options, Sharing::Threads,
                 std::pmr::get_default_resource()),
-        links(std::move(links)), cores(cores) {}
+        links(std::move(links)), cores(cores), ledger(ranksOf(this->links)) {}
   ~MessagesRun() override { endWaiting(); }
 
   bool run(const std::function<int32_t(dist_rank &)> &body) override;
@@ -41,15 +42,19 @@ public:
   /// while no collective is under way. False if the run has failed.
   bool broadcast(int64_t rank, PointToPoint &link, std::string &text);
 
+  /// Where the ranks of this process stand.
+  Standing stand() const;
   /// "rank 1 (tp=1) waits in all_reduce …", of a rank of this process that
   /// does; else "".
   std::string describe() const;
 
 private:
+  static std::vector<int64_t> ranksOf(const Links &links);
+
   Links links;
   size_t cores;
-  mutable std::mutex mutex;
-  std::function<std::string()> describeRanks;
+  CallLedger ledger;
+  std::atomic<bool> hasBegun{false};
 };
 
 } // namespace dist

@@ -2,6 +2,7 @@
 
 #include "runtime/mpi/MpiLibrary.h"
 #include "dist/Tensor.h"
+#include "runtime/mpi/Starter.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -13,17 +14,20 @@ namespace fs = std::filesystem;
 
 namespace {
 struct Family {
-  const char *name, *plugin, *library, *package;
-  /// Set by its own starter of processes.
+  /// As --mpi has it, and as its authors do.
+  const char *option, *name;
+  const char *plugin, *library, *package;
+  Starter::Kind starter;
+  /// Set for a process by Slurm, too.
   const char *variable;
 };
 } // namespace
 
 static constexpr Family families[] = {
-    {"Open MPI", "dist-mpi-openmpi.so", "libmpi.so.40", "libopenmpi-dev",
-     "OMPI_COMM_WORLD_SIZE"},
-    {"MPICH", "dist-mpi-mpich.so", "libmpich.so.12", "libmpich-dev",
-     "PMI_SIZE"}};
+    {"openmpi", "Open MPI", "dist-mpi-openmpi.so", "libmpi.so.40",
+     "libopenmpi-dev", Starter::OpenMpi, "PMIX_RANK"},
+    {"mpich", "MPICH", "dist-mpi-mpich.so", "libmpich.so.12", "libmpich-dev",
+     Starter::Mpich, "PMI_SIZE"}};
 
 /// Beside this program, or in lib/dist beside its folder.
 static std::vector<fs::path> folders() {
@@ -60,15 +64,43 @@ static std::unique_ptr<MpiLibrary> load(const Family &family,
   return nullptr;
 }
 
-std::unique_ptr<MpiLibrary> dist::loadMpi() {
-  const Family *started = nullptr;
+/// The family to load; null if nothing tells. Another one than that of the
+/// starter would make a world of one process.
+static const Family *chooseFamily(const std::string &asked) {
+  std::optional<Starter> starter = findStarter();
+  const Family *chosen = nullptr;
+  std::string known;
+  for (const Family &family : families) {
+    if (asked == family.option)
+      chosen = &family;
+    known += std::string(known.empty() ? "" : ", ") + family.option;
+  }
+  if (!asked.empty() && !chosen)
+    throw Error("--mpi " + asked + ": known are " + known);
+  for (const Family &family : families) {
+    if (!starter || starter->kind != family.starter)
+      continue;
+    if (chosen && chosen != &family)
+      throw Error("--mpi " + asked + ": " + starter->command + " of " +
+                  family.name +
+                  " has started this process: leave --mpi out, "
+                  "or start it by " +
+                  chosen->name);
+    return &family;
+  }
+  if (chosen)
+    return chosen;
   for (const Family &family : families)
-    if (!started && std::getenv(family.variable))
-      started = &family;
+    if (std::getenv(family.variable))
+      return &family;
+  return nullptr;
+}
+
+std::unique_ptr<MpiLibrary> dist::loadMpi(const std::string &asked) {
+  const Family *chosen = chooseFamily(asked);
   std::string all;
   for (const Family &family : families) {
-    // Another one would start a world of one process.
-    if (started && started != &family)
+    if (chosen && chosen != &family)
       continue;
     std::string why;
     if (std::unique_ptr<MpiLibrary> library = load(family, why))

@@ -43,9 +43,10 @@ public:
   virtual void abort(int status) = 0;
 };
 
-/// Loads Open MPI or MPICH, whichever has started this process, and calls
-/// MPI_Init_thread. Throws Error if it is not there, with what to install.
-std::unique_ptr<MpiLibrary> loadMpi();
+/// Loads Open MPI or MPICH, and calls MPI_Init_thread: whichever has started
+/// this process (Starter.h), or else `family`, "openmpi" or "mpich"; "" for any
+/// that is there. Throws Error if it is not there, with what to install.
+std::unique_ptr<MpiLibrary> loadMpi(const std::string &family);
 
 /// What a plug-in exports: makes a library, or throws.
 using MakeMpiLibrary = MpiLibrary *();

@@ -286,12 +286,15 @@ void ProcessesRun::noticeStop(Process &process) {
       process.stopped = Clock::now();
     info = {};
   }
-  if (process.stopped && Clock::now() - *process.stopped >= timeout)
+  if (process.stopped && Clock::now() - *process.stopped >= timeout) {
+    // At once: others may wait for a lock that it holds.
+    kill(process.id, SIGKILL);
     waiting->failForOthers(places.describe(process.rank) + ": its process " +
                            std::to_string(process.id) + " on " + machineName() +
                            " has been stopped for " +
                            std::to_string(timeout.count() / 1000.0) + " s" +
                            waiting->describe(process.rank * numStreams));
+  }
 }
 
 /// Until all have ended.

@@ -15,8 +15,8 @@ using namespace dist;
 // Arguments
 //===----------------------------------------------------------------------===//
 
-static std::string weightsPath(const Program &program,
-                               const std::string &given) {
+std::string dist::findWeights(const Program &program,
+                              const std::string &given) {
   if (!given.empty())
     return given;
   const std::string &path = program.manifest.weights;
@@ -24,16 +24,26 @@ static std::string weightsPath(const Program &program,
                       : (std::filesystem::path(program.folder) / path).string();
 }
 
+std::string dist::findMisfit(const std::string &from, const TensorDesc &desc,
+                             const Tensor &tensor, bool readsValues) {
+  if (tensor.shape != desc.sourceShape())
+    return from + " has shape " + toString(tensor.shape) +
+           ", but the program wants " + toString(desc.sourceShape());
+  if (!readsValues && isFloat(tensor.dtype) && isFloat(desc.dtype))
+    return "";
+  if (std::optional<std::string> why = findInexact(tensor, desc.dtype))
+    return from + " is " + dtypeName(tensor.dtype) +
+           ", which does not convert to the program's " +
+           dtypeName(desc.dtype) + " without loss" + *why +
+           "; convert it before";
+  return "";
+}
+
 static void checkFits(const std::string &from, const TensorDesc &desc,
                       const Tensor &tensor) {
-  if (tensor.shape != desc.sourceShape())
-    throw Error(from + " has shape " + toString(tensor.shape) +
-                ", but the program wants " + toString(desc.sourceShape()));
-  if (std::optional<std::string> why = findInexact(tensor, desc.dtype))
-    throw Error(from + " is " + dtypeName(tensor.dtype) +
-                ", which does not convert to the program's " +
-                dtypeName(desc.dtype) + " without loss" + *why +
-                "; convert it before");
+  std::string why = findMisfit(from, desc, tensor, /*readsValues=*/true);
+  if (!why.empty())
+    throw Error(why);
 }
 
 /// A constant's data, which nobody but the bundle itself has.
@@ -54,7 +64,7 @@ static const Tensor *findConstant(const Program &program,
 Arguments::Arguments(const Program &program, const Inputs &inputs,
                      const std::string &weights)
     : program(program) {
-  std::string path = weightsPath(program, weights);
+  std::string path = findWeights(program, weights);
   if (!path.empty() && weights.empty() && !std::filesystem::exists(path))
     throw Error(path + ": no such file; the parameters lie beside the program, "
                        "not in it: put them there, or name their file "
@@ -228,9 +238,8 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
         manifest.arguments[i + 1].continuesJoined())
       continue;
     owners.push_back(joined);
-    args.push_back(isHost
-                       ? joined.get()
-                       : upload(rank, joined.get(), desc.rankBytes()).get());
+    args.push_back(isHost ? joined.get()
+                          : upload(rank, joined.get(), desc.rankBytes()).get());
   }
 }
 

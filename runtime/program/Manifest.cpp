@@ -11,7 +11,10 @@
 #include <xxhash.h>
 
 using namespace dist;
-using Json = nlohmann::ordered_json;
+/// What is read is looked up by name; what is written keeps its order, in which
+/// a name is looked for one by one.
+using Json = nlohmann::json;
+using WrittenJson = nlohmann::ordered_json;
 
 static constexpr int64_t manifestVersion = 2;
 
@@ -153,10 +156,9 @@ static void readPart(const Json &json, TensorDesc &desc) {
   desc.partOf = readShape(json.at("of"));
   desc.partAt = integersOf(json.at("at"));
   size_t dims = desc.globalShape.size();
-  bool fits = (desc.kind == TensorDesc::Parameter ||
-               desc.kind == TensorDesc::Output) &&
-              dims > 0 && desc.partOf.size() == dims &&
-              desc.partAt.size() == dims;
+  bool fits =
+      (desc.kind == TensorDesc::Parameter || desc.kind == TensorDesc::Output) &&
+      dims > 0 && desc.partOf.size() == dims && desc.partAt.size() == dims;
   for (size_t d = 0; fits && d < dims; ++d)
     fits = desc.partAt[d] >= 0 && desc.globalShape[d] <= desc.partOf[d] &&
            desc.partAt[d] <= desc.partOf[d] - desc.globalShape[d];
@@ -515,10 +517,11 @@ Manifest Manifest::read(const std::string &path) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-static Json writeAxisRefs(const Mesh &mesh, const std::vector<AxisRef> &refs) {
-  Json json = Json::array();
+static WrittenJson writeAxisRefs(const Mesh &mesh,
+                                 const std::vector<AxisRef> &refs) {
+  WrittenJson json = WrittenJson::array();
   for (const AxisRef &ref : refs) {
-    Json one = {{"name", mesh.axes[ref.axis].name}};
+    WrittenJson one = {{"name", mesh.axes[ref.axis].name}};
     if (ref.size != mesh.axes[ref.axis].size) {
       one["pre"] = ref.pre;
       one["size"] = ref.size;
@@ -528,11 +531,11 @@ static Json writeAxisRefs(const Mesh &mesh, const std::vector<AxisRef> &refs) {
   return json;
 }
 
-static Json writeDims(const Mesh &mesh,
-                      const std::vector<std::vector<SubDim>> &dims) {
-  Json json = Json::array();
+static WrittenJson writeDims(const Mesh &mesh,
+                             const std::vector<std::vector<SubDim>> &dims) {
+  WrittenJson json = WrittenJson::array();
   for (const std::vector<SubDim> &dim : dims) {
-    Json subDims = Json::array();
+    WrittenJson subDims = WrittenJson::array();
     for (const SubDim &sub : dim)
       subDims.push_back(
           {{"size", sub.size}, {"axes", writeAxisRefs(mesh, sub.axes)}});
@@ -541,15 +544,15 @@ static Json writeDims(const Mesh &mesh,
   return json;
 }
 
-static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
+static WrittenJson writeTensor(const Mesh &mesh, const TensorDesc &desc) {
   static const char *const kinds[] = {"parameter", "constant", "input",
                                       "output"};
-  Json json = {{"name", desc.name},
-               {"kind", kinds[desc.kind]},
-               {"dtype", dtypeName(desc.dtype)},
-               {"global_shape", desc.globalShape},
-               {"local_shape", desc.localShape},
-               {"dims", writeDims(mesh, desc.dims)}};
+  WrittenJson json = {{"name", desc.name},
+                      {"kind", kinds[desc.kind]},
+                      {"dtype", dtypeName(desc.dtype)},
+                      {"global_shape", desc.globalShape},
+                      {"local_shape", desc.localShape},
+                      {"dims", writeDims(mesh, desc.dims)}};
   if (!desc.partOf.empty())
     json["part"] = {{"of", desc.partOf}, {"at", desc.partAt}};
   if (!desc.joinedShape.empty())
@@ -559,8 +562,9 @@ static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
   return json;
 }
 
-static Json writeCollective(const CollectiveDesc &desc) {
-  Json json = {{"op", desc.op}, {"comm", desc.comm}, {"axes", desc.axes}};
+static WrittenJson writeCollective(const CollectiveDesc &desc) {
+  WrittenJson json = {
+      {"op", desc.op}, {"comm", desc.comm}, {"axes", desc.axes}};
   if (!desc.reduce.empty())
     json["reduce"] = desc.reduce;
   json["dtype"] = desc.dtype;
@@ -572,7 +576,7 @@ static Json writeCollective(const CollectiveDesc &desc) {
   return json;
 }
 
-static Json writeChecksum(const Checksum &sum) {
+static WrittenJson writeChecksum(const Checksum &sum) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx",
                 static_cast<unsigned long long>(sum.xxh3));
@@ -580,27 +584,27 @@ static Json writeChecksum(const Checksum &sum) {
 }
 
 /// All but the checksums.
-static Json writeManifest(const Manifest &manifest) {
+static WrittenJson writeManifest(const Manifest &manifest) {
   const Mesh &mesh = manifest.mesh;
-  Json axes = Json::array();
+  WrittenJson axes = WrittenJson::array();
   for (const MeshAxis &axis : mesh.axes)
-    axes.push_back(Json::array({axis.name, axis.size}));
+    axes.push_back(WrittenJson::array({axis.name, axis.size}));
   auto orNull = [](const std::string &text) {
-    return text.empty() ? Json() : Json(text);
+    return text.empty() ? WrittenJson() : WrittenJson(text);
   };
-  Json json = {{"version", manifestVersion},
-               {"abi", DIST_ABI_VERSION},
-               {"target", manifest.target},
-               {"program", manifest.program},
-               {"mesh", {{"axes", std::move(axes)}}},
-               {"communicators", Json::array()},
-               {"arguments", Json::array()},
-               {"results", Json::array()},
-               {"arena_bytes", manifest.arenaBytes},
-               {"weights", orNull(manifest.weights)},
-               {"constants", orNull(manifest.constants)},
-               {"collectives", Json::array()},
-               {"checks", Json::array()}};
+  WrittenJson json = {{"version", manifestVersion},
+                      {"abi", DIST_ABI_VERSION},
+                      {"target", manifest.target},
+                      {"program", manifest.program},
+                      {"mesh", {{"axes", std::move(axes)}}},
+                      {"communicators", WrittenJson::array()},
+                      {"arguments", WrittenJson::array()},
+                      {"results", WrittenJson::array()},
+                      {"arena_bytes", manifest.arenaBytes},
+                      {"weights", orNull(manifest.weights)},
+                      {"constants", orNull(manifest.constants)},
+                      {"collectives", WrittenJson::array()},
+                      {"checks", WrittenJson::array()}};
   for (const std::vector<AxisRef> &refs : manifest.communicators)
     json["communicators"].push_back(writeAxisRefs(mesh, refs));
   for (const TensorDesc &desc : manifest.arguments)
@@ -620,18 +624,18 @@ static Json writeManifest(const Manifest &manifest) {
   return json;
 }
 
-static std::string dump(const Json &json, int indent) {
+static std::string dump(const WrittenJson &json, int indent) {
   try {
     return json.dump(indent);
-  } catch (const Json::exception &) {
+  } catch (const WrittenJson::exception &) {
     throw Error("a name or a message of the program is not UTF-8, which a "
                 "manifest is written in");
   }
 }
 
 std::string Manifest::toJson() const {
-  Json json = writeManifest(*this);
-  Json sums = {{"program", writeChecksum(programChecksum)}};
+  WrittenJson json = writeManifest(*this);
+  WrittenJson sums = {{"program", writeChecksum(programChecksum)}};
   if (constantsChecksum)
     sums["constants"] = writeChecksum(*constantsChecksum);
   json["checksums"] = std::move(sums);
@@ -644,8 +648,10 @@ std::string Manifest::agreement() const {
 
 std::string dist::differingKeys(const std::string &first,
                                 const std::string &second) {
-  Json a = Json::parse(first, nullptr, /*allow_exceptions=*/false);
-  Json b = Json::parse(second, nullptr, /*allow_exceptions=*/false);
+  WrittenJson a =
+      WrittenJson::parse(first, nullptr, /*allow_exceptions=*/false);
+  WrittenJson b =
+      WrittenJson::parse(second, nullptr, /*allow_exceptions=*/false);
   if (!a.is_object() || !b.is_object())
     return "everything";
   std::string keys;

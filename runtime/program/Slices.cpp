@@ -1,8 +1,11 @@
 //===- Slices.cpp - Whole tensors and their local parts -------------------===//
 
 #include "dist/Slices.h"
+#include "runtime/host/MappedFile.h"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
 
 using namespace dist;
@@ -156,9 +159,15 @@ void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
     fill(desc, padding, out);
   if (isEmpty(desc))
     return;
+  PagesReadOnce pages(whole);
+  const int64_t most = PagesReadOnce::kStep / inBytes;
   forEachPiece(part, 0, 0, 0, [&](int64_t to, int64_t from, int64_t count) {
-    convert(whole.dtype, in + from * inBytes, desc.dtype, out + to * outBytes,
-            count);
+    for (int64_t i = 0; i < count; i += most) {
+      int64_t size = std::min(most, count - i);
+      const char *data = in + (from + i) * inBytes;
+      convert(whole.dtype, data, desc.dtype, out + (to + i) * outBytes, size);
+      pages.note(data, size * inBytes);
+    }
   });
 }
 
@@ -181,6 +190,16 @@ void dist::forEachRun(
     const std::function<void(int64_t, int64_t, int64_t)> &visit) {
   if (!isEmpty(desc))
     forEachPiece(partOf(mesh, desc, rank), 0, 0, 0, visit);
+}
+
+int64_t dist::countHeld(const Mesh &mesh, const TensorDesc &desc,
+                        int64_t rank) {
+  int64_t count = !isEmpty(desc);
+  for (const std::vector<Run> &runs : partOf(mesh, desc, rank).runs)
+    count *= std::accumulate(
+        runs.begin(), runs.end(), int64_t(0),
+        [](int64_t sum, const Run &run) { return sum + run.length; });
+  return count;
 }
 
 bool dist::isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {

@@ -84,6 +84,7 @@ uint64_t dist::fingerprint(const CollectiveCall &call) {
       static_cast<uint64_t>(call.op) << 16 |
       static_cast<uint64_t>(call.splitFirst) << 24 |
       static_cast<uint64_t>(static_cast<uint32_t>(call.site)) << 32);
+  mix(static_cast<uint32_t>(call.comm));
   for (int64_t field :
        {call.outer, call.whole, call.inner, call.middle, call.concatWhole,
         call.low, call.high, int64_t{call.boundary}, call.fill, call.root})

@@ -148,20 +148,30 @@ inline testing::AssertionResult contains(const std::string &text,
   return testing::AssertionFailure() << "'" << part << "' is not in: " << text;
 }
 
+inline int count(const std::string &text, const std::string &part) {
+  int count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at)
+    ++count;
+  return count;
+}
+
 struct CommandResult {
   int status;
   std::string output; // both streams
 };
 
-inline CommandResult distExec(const std::string &arguments) {
+inline CommandResult command(const std::string &line) {
   CommandResult result;
-  std::FILE *pipe =
-      popen(("tools/dist-exec " + arguments + " 2>&1").c_str(), "r");
+  std::FILE *pipe = popen((line + " 2>&1").c_str(), "r");
   char buffer[4096];
   for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
     result.output.append(buffer, n);
   result.status = WEXITSTATUS(pclose(pipe));
   return result;
+}
+
+inline CommandResult distExec(const std::string &arguments) {
+  return command("tools/dist-exec " + arguments);
 }
 
 /// A test of runs, with ranks that are threads, and processes.

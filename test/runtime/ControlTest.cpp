@@ -83,7 +83,7 @@ public:
   }
   /// As a process of the run does, of a version.
   static std::string hello(const std::string &token, int64_t rank,
-                           uint32_t version = 1) {
+                           uint32_t version = 2) {
     MessageWriter writer;
     writer.number<uint32_t>(0x64697374);
     writer.number(version);
@@ -165,6 +165,19 @@ TEST(Control, FailureReachesAllAndTheFirstStays) {
   EXPECT_FALSE(one.isAlone());
 }
 
+/// Also one that comes only then.
+TEST(Control, FailureReachesWhoIsLate) {
+  auto root = std::make_unique<ControlRoot>(withRanks(2));
+  std::string where = root->where();
+  root->fail("options are wrong");
+  std::thread end([&] { root.reset(); });
+  ControlMember one(1, where, milliseconds(20000));
+  EXPECT_EQ(waitForFailure(one), "options are wrong");
+  EXPECT_FALSE(one.awaitEnd());
+  EXPECT_FALSE(one.isAlone());
+  end.join();
+}
+
 TEST(Control, NoticesDeathWithWhatWasLastHeard) {
   ControlRoot root(withRanks(2));
   {
@@ -172,7 +185,7 @@ TEST(Control, NoticesDeathWithWhatWasLastHeard) {
     ControlMember one(1, root.where(), milliseconds(20000));
     one.onBeat([&] {
       ++beats;
-      return std::string("rank 1 waits in all_reduce");
+      return SignOfLife{"rank 1 waits in all_reduce", ""};
     });
     root.await(Stage::Here);
     // The first is sent when the second is asked for.
@@ -183,6 +196,47 @@ TEST(Control, NoticesDeathWithWhatWasLastHeard) {
                        {"rank 1 (a=1): its process ",
                         "has ended in the middle of the run; when it was last "
                         "heard, rank 1 waits in all_reduce"}));
+}
+
+TEST(Control, ComparesStandings) {
+  ControlRoot root(withRanks(3));
+  ControlMember one(1, root.where(), milliseconds(20000)),
+      two(2, root.where(), milliseconds(20000));
+  root.onStandings([](const std::vector<std::string> &others) {
+    return others[0] == "1 waits" && others[1] == "2 waits" ? "all wait" : "";
+  });
+  one.onBeat([] { return SignOfLife{"", "1 waits"}; });
+  two.onBeat([] { return SignOfLife{"", "2 waits"}; });
+  EXPECT_EQ(waitForFailure(root), "all wait");
+  EXPECT_EQ(waitForFailure(two), "all wait");
+}
+
+TEST(Control, BringsLinesHomeOnce) {
+  ControlOptions options = withRanks(3);
+  std::string printed;
+  std::atomic<int> numLines{0};
+  options.print = [&](const std::string &line) {
+    printed += line;
+    ++numLines;
+  };
+  ControlRoot root(options);
+  {
+    ControlMember one(1, root.where(), milliseconds(20000));
+    one.say("hello\nagain\n");
+    one.say("again\n");
+    one.reach(Stage::Ready, "");
+    ControlMember two(2, root.where(), milliseconds(20000));
+    root.await(Stage::Here);
+    // By the thread of the root.
+    for (int i = 0; i < 2000 && numLines < 3; ++i)
+      std::this_thread::sleep_for(milliseconds(10));
+    two.say("hello\nnot again\n");
+    two.reach(Stage::Ready, "");
+    root.await(Stage::Ready);
+    root.end();
+  }
+  EXPECT_EQ(printed, "rank 1 (a=1): hello\nrank 1 (a=1): again\n"
+                     "rank 1 (a=1): again\nrank 2 (a=2): not again\n");
 }
 
 TEST(Control, NoticesTheDeathOfTheRoot) {

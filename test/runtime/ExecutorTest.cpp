@@ -128,6 +128,75 @@ TEST(Launcher, NamesWhatIsMissing) {
       "f32[6, 8]\n  w2 f32[8, 6]"));
 }
 
+TEST(DryRun, SaysWhatARankLoadsHoldsAndSends) {
+  Manifest manifest = makeManifest();
+  manifest.collectives[0].bytesSentPerRank = 72;
+  std::string bundle = makeBundle("dry.dist", manifest);
+  CommandResult result = distExec(bundle + " --dry-run --ranks 0,2-3");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(count(result.output, "rank "), 3) << result.output;
+  // Of w1 [6, 8] four columns, of w2 [8, 6] four rows; three rows of x and y.
+  EXPECT_TRUE(contains(result.output, "rank 3 (dp=1, tp=1):\n"
+                                      "  loads 192 B in 2 slices of "));
+  EXPECT_TRUE(contains(result.output, "dry.dist/weights.safetensors; 96 B of "
+                                      "it stay in the file\n"
+                                      "  holds 4.3 KiB: 192 B of parameters, "
+                                      "72 B of inputs, 72 B of results, 4.0 "
+                                      "KiB of all else\n"
+                                      "  sends 72 B in 1 collective, each "
+                                      "done once\n"));
+  EXPECT_TRUE(contains(distExec(bundle + " --dry-run --json").output,
+                       R"({"rank":0,"loaded":192,"slices":2,"mapped":96,)"));
+}
+
+TEST(DryRun, SaysWhereARunWouldFail) {
+  Manifest manifest = makeManifest();
+  std::string bundle = makeBundle("dry_fails.dist", manifest);
+  for (auto [options, what] :
+       {std::pair("--dry-run --ranks 4", "--ranks 4: the program's mesh has 4 "
+                                         "devices, whose ranks are 0 to 3"),
+        std::pair("--dry-run --ranks 3-1", "--ranks 3-1: expected numbers of "
+                                           "ranks, as in 0,17,100-103"),
+        std::pair("--dry-run -n 3", "-n 3: the program's mesh has 4 devices"),
+        std::pair("--ranks 1", "--ranks is for --dry-run")}) {
+    CommandResult result = distExec(bundle + " " + options);
+    EXPECT_EQ(result.status, 1);
+    EXPECT_TRUE(contains(result.output, what));
+  }
+  writeSafetensors(bundle + "/other.safetensors",
+                   {{"w1", Tensor::zeros(DIST_I64, {width, hidden})}});
+  CommandResult result = distExec(bundle + " --dry-run --weights " + bundle +
+                                  "/other.safetensors");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(contains(result.output, "is i64, which does not convert to the "
+                                      "program's f32"));
+  EXPECT_TRUE(contains(result.output, "parameter 'w2' f32[8, 6] is not in "));
+  manifest.arenaBytes = int64_t(1) << 45;
+  EXPECT_TRUE(contains(
+      distExec(makeBundle("dry_large.dist", manifest) + " --dry-run").output,
+      "rank 0 (dp=0, tp=0) holds 32.0 TiB, and this host has "));
+}
+
+/// A run of these would be no test.
+TEST(DryRun, TakesManyRanks) {
+  Manifest manifest = makeManifest();
+  manifest.mesh.axes = {{"dp", 100}, {"tp", 100}};
+  for (auto *list : {&manifest.arguments, &manifest.results})
+    for (TensorDesc &desc : *list) {
+      for (std::vector<SubDim> &dim : desc.dims)
+        for (AxisRef &ref : dim[0].axes)
+          ref = manifest.mesh.whole(ref.axis);
+      desc.localShape = localShapeOf(desc);
+    }
+  manifest.communicators = {{manifest.mesh.whole(1)}};
+  CommandResult result =
+      distExec(makeBundle("dry_many.dist", manifest) + " --dry-run --ranks "
+                                                       "0-9999");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(count(result.output, "loads "), 10000 / 100 * 8);
+  EXPECT_TRUE(contains(result.output, "rank 9999 (dp=99, tp=99):\n  holds "));
+}
+
 TEST(Launcher, NamesTheBackendsThereAre) {
   Program program = loadBundle(makeBundle("backend.dist", makeManifest()));
   RunOptions options;

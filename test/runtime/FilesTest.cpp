@@ -59,6 +59,20 @@ std::string safetensors(const std::string &header, const std::string &data) {
   return raw<uint64_t>({header.size()}) + header + data;
 }
 
+/// In a time that is not quadratic: that would be ten minutes here.
+TEST(Safetensors, ReadsManyTensors) {
+  std::string header = "{";
+  constexpr int64_t count = 200'000;
+  for (int64_t i = 0; i < count; ++i)
+    header += (i ? ",\"h." : "\"h.") + std::to_string(i) +
+              R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
+              std::to_string(i) + "," + std::to_string(i + 1) + "]}";
+  Safetensors file(fileWith("many.safetensors",
+                            safetensors(header + "}", std::string(count, 7))));
+  EXPECT_EQ(file.tensors().size(), size_t(count));
+  EXPECT_EQ(valuesOf<uint8_t>(*file.find("h.199999")), std::vector<uint8_t>{7});
+}
+
 TEST(Safetensors, ReadsTensorsInPlace) {
   std::string path = fileWith(
       "good.safetensors",

@@ -7,12 +7,16 @@
 
 #include "Ranks.h"
 #include "dist/Tensor.h"
+#include "runtime/local/HostRank.h"
 #include "runtime/processes/ProcessesRun.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
+#include <fstream>
 #include <random>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -143,6 +147,49 @@ TEST(Processes, NoticeDeathAndStops) {
                            },
                            /*milliseconds=*/200),
                        {"rank 1 (a=1)", "has been stopped for 0.2"}));
+}
+
+namespace {
+/// What ranks wait by, for a test that holds its lock.
+struct Inside : HostRank {
+  static Waiting &of(dist_rank &rank) {
+    return (static_cast<HostRank &>(rank.backend).*&Inside::waiting)();
+  }
+};
+} // namespace
+
+/// It is killed before anybody waits for the lock that it was stopped with.
+TEST(Processes, KillOneThatIsStoppedWithALock) {
+  auto *wasKilled = static_cast<std::atomic<int> *>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+           -1, 0));
+  auto *process = wasKilled + 1;
+  EXPECT_TRUE(mentions(
+      runProcesses(
+          line(2),
+          [&](dist_rank *rank) {
+            if (rank->index == 1) {
+              *process = getpid();
+              Word word(Sharing::Processes);
+              Inside::of(*rank).wait(word, word.load(), [] {
+                raise(SIGSTOP);
+                return std::string();
+              });
+              return 0;
+            }
+            while (!rank->backend.failed())
+              usleep(1000);
+            // Whoever told of it was the lock's next owner.
+            std::ifstream status("/proc/" + std::to_string(*process) +
+                                 "/status");
+            std::string text((std::istreambuf_iterator<char>(status)), {});
+            *wasKilled = text.find("State:\tT") == std::string::npos ? 1 : 2;
+            return 0;
+          },
+          /*milliseconds=*/200),
+      {"rank 1 (a=1)", "has been stopped for 0.2"}));
+  EXPECT_EQ(*wasKilled, 1);
+  munmap(wasKilled, 4096);
 }
 
 TEST(Processes, NoticeOneThatLeaves) {

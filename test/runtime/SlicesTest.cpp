@@ -1,11 +1,15 @@
 //===- SlicesTest.cpp - Local parts of whole tensors ----------------------===//
 
 #include "dist/Slices.h"
+#include "dist/Safetensors.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 using namespace dist;
@@ -208,6 +212,49 @@ TEST(Slices, PoisonShowsInPaddingAlone) {
   readSlice(mesh, desc, 6, whole, floats.data(), Padding::Poison);
   EXPECT_EQ(floats[1], 5);
   EXPECT_TRUE(std::isnan(floats[2]));
+}
+
+/// How much of the mapping at `data` this process holds.
+int64_t residentBytes(const void *data) {
+  std::ifstream maps("/proc/self/smaps");
+  auto address = reinterpret_cast<uintptr_t>(data);
+  bool isHere = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin, end;
+    long kilobytes;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2)
+      isHere = begin <= address && address < end;
+    else if (isHere && std::sscanf(line.c_str(), "Rss: %ld", &kilobytes) == 1)
+      return kilobytes << 10;
+  }
+  return -1;
+}
+
+/// One rank's columns of a tensor in a sparse file.
+void readColumns(int64_t rows, int64_t most, int64_t least) {
+  TensorDesc desc = makeDesc({{{rows, {}}}, {{1024, {a}}}});
+  std::string header = R"({"w":{"dtype":"I32","shape":[)" +
+                       std::to_string(rows) + R"(,1024],"data_offsets":[0,)" +
+                       std::to_string(rows * 4096) + "]}}";
+  header.append(4096 - 8 - header.size(), ' ');
+  std::string path = testing::TempDir() + "/sparse.safetensors";
+  uint64_t size = header.size();
+  std::ofstream(path, std::ios::binary)
+      << std::string(reinterpret_cast<const char *>(&size), 8) << header;
+  std::filesystem::resize_file(path, 4096 + rows * 4096);
+  Safetensors file(path);
+  const Tensor &whole = *file.find("w");
+  std::vector<int32_t> local(numElements(desc.localShape), 99);
+  readSlice(mesh, desc, 6, whole, local.data());
+  EXPECT_EQ(local.back(), 0);
+  int64_t held = residentBytes(whole.data);
+  EXPECT_LE(held, most);
+  EXPECT_GE(held, least);
+}
+
+TEST(Slices, PagesOfAFileAreGivenBack) {
+  readColumns(16384, 1 << 20, 0);       // of 64 MiB
+  readColumns(128, 1 << 30, 128 << 12); // a small one stays
 }
 
 } // namespace

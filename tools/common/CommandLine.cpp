@@ -56,6 +56,15 @@ static std::string findFault(const cl::Option &option) {
   return "";
 }
 
+/// Called before a tool ends for its options; set while they are parsed.
+static std::function<void()> beforeLeaving;
+
+[[noreturn]] static void leaveTool() {
+  if (beforeLeaving)
+    beforeLeaving();
+  std::exit(1);
+}
+
 void mlir::dist::checkOptions(StringRef tool) {
   // Sorted: the options are in no order of their own.
   std::map<StringRef, std::string> faults;
@@ -66,7 +75,7 @@ void mlir::dist::checkOptions(StringRef tool) {
     llvm::errs() << tool << ": error: " << (name.size() > 1 ? "--" : "-")
                  << name << " " << fault << "\n";
   if (!faults.empty())
-    std::exit(1);
+    leaveTool();
 }
 
 void mlir::dist::printVersion(llvm::raw_ostream &stream) {
@@ -84,12 +93,11 @@ static bool hasStandardInput() {
 
 [[noreturn]] static void fail(StringRef tool, const Twine &what) {
   llvm::errs() << tool << ": error: " << what << "\n";
-  std::exit(1);
+  leaveTool();
 }
 
 void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
-                                StringRef overview,
-                                const cl::Option *instead) {
+                                StringRef overview, const cl::Option *instead) {
   // What is missing, or too much, is told here: LLVM does not know what for.
   llvm::SmallSetVector<cl::Option *, 4> required;
   auto relax = [&](cl::Option *option) {
@@ -112,7 +120,9 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
   // LLVM replaces @NAME by the contents of the file NAME; not so here.
   llvm::vfs::InMemoryFileSystem noFiles;
   cl::SetVersionPrinter(printVersion);
-  cl::ParseCommandLineOptions(argc, argv, overview, /*Errs=*/nullptr, &noFiles);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs(),
+                                   &noFiles))
+    leaveTool();
 
   if (model && !(instead && instead->getNumOccurrences() > 0)) {
     std::vector<std::string> given;
@@ -148,10 +158,12 @@ static void removeUnrelated() {
 }
 
 void mlir::dist::parseOptions(StringRef tool, int argc, char **argv,
-                              StringRef overview,
-                              const cl::Option *instead) {
+                              StringRef overview, const cl::Option *instead,
+                              std::function<void()> leave) {
+  beforeLeaving = std::move(leave);
   removeUncheckedOutputs();
   removeUnrelated();
   parseArguments(tool, argc, argv, overview, instead);
   checkOptions(tool);
+  beforeLeaving = nullptr;
 }

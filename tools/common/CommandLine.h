@@ -6,6 +6,7 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
+#include <functional>
 
 namespace mlir::dist {
 
@@ -32,9 +33,11 @@ void printVersion(llvm::raw_ostream &stream);
 void parseArguments(StringRef tool, int argc, char **argv, StringRef overview,
                     const llvm::cl::Option *instead = nullptr);
 
-/// All of this, for the options of `tool`.
+/// All of this, for the options of `tool`. If they are wrong, `leave` is called
+/// before the program ends.
 void parseOptions(StringRef tool, int argc, char **argv, StringRef overview,
-                  const llvm::cl::Option *instead = nullptr);
+                  const llvm::cl::Option *instead = nullptr,
+                  std::function<void()> leave = nullptr);
 
 } // namespace mlir::dist
 

@@ -31,6 +31,8 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
                 cl::cat(category)),
       bindAddress("bind-address", cl::desc(host::bindAddressHelp),
                   cl::value_desc("ADDRESS"), cl::cat(category)),
+      mpi("mpi", cl::desc(host::mpiHelp), cl::value_desc("openmpi|mpich"),
+          cl::cat(category)),
       port("port", cl::desc(host::portHelp), cl::init(0), cl::cat(category)),
       timeout("timeout", cl::desc(host::timeoutHelp), cl::value_desc("SECONDS"),
               cl::cat(category)),
@@ -118,6 +120,7 @@ host::RunOptions RunToolOptions::getRunOptions() const {
     options.timeoutSeconds = timeout;
   options.bindAddress = bindAddress;
   options.port = port;
+  options.mpi = mpi;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();

@@ -26,6 +26,16 @@ namespace dist {
 /// conversions are made, such as f32 for an f64 argument.
 using Inputs = std::map<std::string, Tensor>;
 
+/// The program's weights file: `given`, if that is not empty, or the manifest's
+/// own; "" if there is none.
+std::string findWeights(const Program &program, const std::string &given);
+
+/// Why `tensor` cannot be an argument's source, which `from` names; "" if it
+/// can. Values are not read unless `readsValues`: then those are taken that may
+/// convert.
+std::string findMisfit(const std::string &from, const TensorDesc &desc,
+                       const Tensor &tensor, bool readsValues);
+
 /// The source of each argument's data: a tensor of the weights file, of the
 /// bundle's constants, or an input. All ranks of a process share one.
 class Arguments {
@@ -111,8 +121,9 @@ public:
 
   /// Runs dist_main step by step, each on the results of the one before
   /// (StepControl). `ready` is called once its memory is there.
-  int32_t runSteps(dist_rank &rank, StepSource &steps,
-                   const std::function<void()> &ready = [] {});
+  int32_t runSteps(
+      dist_rank &rank, StepSource &steps,
+      const std::function<void()> &ready = [] {});
 
   /// The memory of argument `index`, while no step runs.
   const void *argumentAt(size_t index) const { return places[index].get(); }

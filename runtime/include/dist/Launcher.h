@@ -13,6 +13,7 @@
 #include "dist/Executor.h"
 #include "dist/StreamMode.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct RunOptions {
   /// on one host. The port; 0: any that is free.
   std::string bindAddress;
   int port = 0;
+  /// "openmpi" or "mpich", where nothing else tells; "" for any.
+  std::string mpi;
   /// If not 0, the backend is "processes", and the mesh must have as many
   /// devices.
   int64_t processes = 0;
@@ -76,19 +79,27 @@ struct RunResult {
   bool isRoot = true;
 };
 
+/// Whether a starter of MPI has started others with this process.
+bool areStartedTogether();
+
+/// Writes an error as the tool does; any thread may call it, once.
+using Tell = std::function<void(const std::string &error)>;
+
 /// To be called once, before anything that takes long. Throws Error if this
 /// build has no such backend, or the options for processes are wrong or for
-/// another one. In processes that were started together this joins them; only
-/// the root writes to its output from here on.
-void begin(const RunOptions &options);
+/// another one. In processes that were started together this joins them: the
+/// output of all goes through the root from here on. If another one fails, the
+/// root may `tell`, and end.
+void begin(const RunOptions &options, const Tell &tell);
 
 /// Whether this process is the one that writes files and to its output; after
 /// begin.
 bool isRoot();
 
 /// To be called before an error is written that ends the program. Returns if it
-/// is this process that writes it. Others tell the root, and end here.
-void endWith(const std::string &error);
+/// is this process that writes it. Others tell the root, and end here. Without
+/// `begin`, processes that were started together join for that.
+void endWith(const std::string &error, const Tell &tell);
 
 /// The target of the programs that `backend` runs. Throws Error likewise.
 std::string targetOf(const std::string &backend);

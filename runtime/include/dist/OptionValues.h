@@ -53,6 +53,9 @@ inline constexpr char backendHelp[] =
 inline constexpr char bindAddressHelp[] =
     "With --backend mpi on several hosts: the IPv4 address of rank 0's host at "
     "which others reach it";
+inline constexpr char mpiHelp[] =
+    "With --backend mpi: openmpi or mpich; needed where both are installed and "
+    "neither's starter, but srun, has started the processes";
 inline constexpr char portHelp[] =
     "With --backend mpi: the port at which rank 0 listens; 0: any that is free";
 inline constexpr char processesHelp[] =

@@ -32,6 +32,18 @@ void describeThread(const std::string &text);
 /// What ends the process is told to `report`, which a handler of signals calls.
 void becomeRankProcess(void (*report)(const char *message));
 
+/// Signals end the program on other threads than this one.
+void leaveSignalsToOthers();
+
+/// Has a signal that ends the program, or a crash, wait until `isReady` returns
+/// true, for half a second at most: other threads may have something to say
+/// yet. It is called in a handler, again and again.
+void waitBeforeEnding(bool (*isReady)(int signal));
+
+/// Ends the program at once, as a signal does: what is temporary is removed,
+/// nothing is destroyed.
+[[noreturn]] void endProcess(int status);
+
 /// Runs `step` while no signal ends the program: all of it is done, or nothing.
 /// It must be short and must not wait for other threads.
 void withoutSignals(const std::function<void()> &step);

@@ -41,6 +41,9 @@ void writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
 void forEachRun(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                 const std::function<void(int64_t, int64_t, int64_t)> &visit);
 
+/// How many of these elements there are.
+int64_t countHeld(const Mesh &mesh, const TensorDesc &desc, int64_t rank);
+
 /// Whether `rank` is the one that writes its part: of ranks that hold the same
 /// part, the first.
 bool isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank);

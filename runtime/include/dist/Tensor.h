@@ -53,6 +53,8 @@ struct Tensor {
   Shape shape;
   void *data = nullptr;
   std::shared_ptr<void> owner;
+  /// Whether the data is pages of a file, which can be read again.
+  bool isMapped = false;
 
   /// A zeroed tensor of its own.
   static Tensor zeros(dist_dtype dtype, Shape shape);

@@ -1,0 +1,206 @@
+//===- ControlMember.cpp - Other processes on the control channel ---------===//
+
+#include "dist/Signals.h"
+#include "runtime/control/Control.h"
+#include "runtime/control/Protocol.h"
+
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sstream>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace dist;
+using namespace dist::control;
+
+/// Of a connection that is being made. None afterwards: what is sent in part
+/// would spoil what follows.
+static void boundSending(int descriptor, int seconds) {
+  timeval most{seconds, 0};
+  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+}
+
+static int connectTo(const std::string &address, int port,
+                     std::chrono::milliseconds timeout) {
+  sockaddr_in place = parseAddress(address, port);
+  Clock::time_point end = Clock::now() + timeout;
+  for (;;) {
+    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0)
+      throw systemError("no socket for the control channel");
+    prepareSocket(descriptor);
+    boundSending(descriptor, 5);
+    if (connect(descriptor, reinterpret_cast<sockaddr *>(&place),
+                sizeof place) == 0) {
+      boundSending(descriptor, 0);
+      return descriptor;
+    }
+    std::string why = std::strerror(errno);
+    close(descriptor);
+    if (Clock::now() > end)
+      throw Error("cannot connect to rank 0 at " + address + " port " +
+                  std::to_string(port) + " (--bind-address): " + why);
+    std::this_thread::sleep_for(kTick);
+  }
+}
+
+ControlMember::ControlMember(int64_t rank, const std::string &where,
+                             std::chrono::milliseconds timeout)
+    : timeout(timeout) {
+  std::istringstream words(where);
+  std::string address, token;
+  int port = 0;
+  words >> address >> port >> token;
+  socket = MessageSocket(connectTo(address, port, timeout));
+  MessageWriter writer;
+  writer.number(kMagic);
+  writer.number(kVersion);
+  writer.text(token);
+  writer.number(rank);
+  writer.text(std::to_string(getpid()));
+  writer.text(machineName());
+  socket.send({Hello, writer.take()});
+  thread = std::thread([this] { run(); });
+}
+
+ControlMember::~ControlMember() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isClosing = true;
+    listener = nullptr;
+  }
+  wake.signal();
+  thread.join();
+}
+
+void ControlMember::send(const Message &one) {
+  std::lock_guard<std::mutex> lock(sending);
+  socket.send(one);
+}
+
+void ControlMember::fail(const std::string &text) {
+  if (!setFailure(text))
+    return;
+  MessageWriter writer;
+  writer.text(text);
+  send({Failed, writer.take()});
+}
+
+void ControlMember::onQuestion(
+    std::function<Message(const Message &)> function) {
+  std::lock_guard<std::mutex> lock(mutex);
+  answer = std::move(function);
+}
+
+void ControlMember::onBeat(std::function<SignOfLife()> function) {
+  std::lock_guard<std::mutex> lock(mutex);
+  describe = std::move(function);
+}
+
+void ControlMember::say(const std::string &lines) {
+  MessageWriter writer;
+  writer.text(lines);
+  send({Output, writer.take()});
+}
+
+void ControlMember::reach(Stage stage, const std::string &text) {
+  MessageWriter writer;
+  writer.number(static_cast<uint32_t>(stage));
+  writer.text(text);
+  send({Reached, writer.take()});
+}
+
+bool ControlMember::awaitEnd() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return hasEnded || isGone; });
+  return hasEnded;
+}
+
+void ControlMember::loseRoot(const std::string &how) {
+  isLeft = failure().empty();
+  setFailure("the process of rank 0 " + how);
+  std::lock_guard<std::mutex> lock(mutex);
+  isGone = true;
+  changed.notify_all();
+}
+
+void ControlMember::hear() {
+  bool isOpen = socket.fill();
+  while (std::optional<Message> message = socket.next()) {
+    MessageReader reader(message->text);
+    switch (message->kind) {
+    case Beat:
+      break;
+    case Failed:
+      setFailure(reader.text());
+      break;
+    case Question: {
+      Message question{reader.number<uint32_t>(), reader.text()};
+      std::function<Message(const Message &)> function;
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        function = answer;
+      }
+      if (function)
+        send({Answer, function(question).text});
+      break;
+    }
+    case End: {
+      std::lock_guard<std::mutex> lock(mutex);
+      hasEnded = true;
+      changed.notify_all();
+      break;
+    }
+    default:
+      throw Error("a message that is not known");
+    }
+  }
+  if (!isOpen)
+    loseRoot("has ended in the middle of the run");
+}
+
+void ControlMember::run() {
+  leaveSignalsToOthers();
+  Clock::time_point beat = Clock::now() - beatOf(timeout), heard = Clock::now();
+  for (;;) {
+    pollfd ready[] = {{socket.handle(), POLLIN, 0}, {wake.handle(), POLLIN, 0}};
+    poll(ready, 2, tickOf(timeout));
+    wake.drain();
+    std::function<SignOfLife()> function;
+    bool isOver;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (isClosing)
+        return;
+      isOver = hasEnded || isGone;
+      function = describe;
+    }
+    if (isOver) {
+      // Nothing is said any more.
+      poll(ready + 1, 1, -1);
+      continue;
+    }
+    if (ready[0].revents) {
+      heard = Clock::now();
+      try {
+        hear();
+      } catch (const std::exception &error) {
+        fail(std::string("rank 0 has sent ") + error.what());
+      }
+    }
+    if (Clock::now() - heard > timeout) {
+      loseRoot("has said nothing for " + formatSeconds(timeout) +
+               " (--timeout); it is stopped, or its host is cut off");
+    }
+    if (Clock::now() - beat >= beatOf(timeout)) {
+      beat = Clock::now();
+      MessageWriter writer;
+      SignOfLife sign = function ? function() : SignOfLife();
+      writer.text(sign.doing);
+      writer.text(sign.standing);
+      send({Beat, writer.take()});
+    }
+  }
+}

@@ -1,0 +1,418 @@
+//===- ControlRoot.cpp - The process of rank 0 on the control channel -----===//
+
+#include "dist/Signals.h"
+#include "runtime/control/Control.h"
+#include "runtime/control/Protocol.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <poll.h>
+#include <sstream>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace dist;
+using namespace dist::control;
+
+/// What somebody may send who has not said who he is, and how long he has.
+static constexpr uint64_t kMostHello = 4096;
+static constexpr std::chrono::seconds kHello(5);
+static constexpr size_t kMostStrangers = 64;
+
+static bool areEqual(std::string_view a, std::string_view b) {
+  if (a.size() != b.size())
+    return false;
+  unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    difference |= a[i] ^ b[i]; // in the same time for all
+  return difference == 0;
+}
+
+/// Another process, as the root sees it.
+struct ControlRoot::Member {
+  MessageSocket socket;
+  std::mutex sending;
+  int64_t rank = -1;
+  Clock::time_point heard = Clock::now();
+  Stage stage = Stage::Absent;
+  std::string process, host, doing, standing;
+  std::string texts[4];
+  std::optional<Message> answer;
+  bool isLost = false, knowsFailure = false;
+
+  bool send(const Message &message) {
+    std::lock_guard<std::mutex> lock(sending);
+    return socket.send(message);
+  }
+};
+
+static std::string makeToken() {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    throw systemError("no random numbers for the token of the run");
+  std::string token;
+  for (unsigned char byte : bytes) {
+    token += "0123456789abcdef"[byte >> 4];
+    token += "0123456789abcdef"[byte & 15];
+  }
+  return token;
+}
+
+ControlRoot::ControlRoot(ControlOptions given)
+    : options(std::move(given)), token(makeToken()) {
+  sockaddr_in at = parseAddress(options.address, options.port);
+  listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listening < 0)
+    throw systemError("no socket for the control channel");
+  int on = 1;
+  setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  socklen_t length = sizeof at;
+  if (bind(listening, reinterpret_cast<sockaddr *>(&at), sizeof at) != 0 ||
+      listen(listening, SOMAXCONN) != 0 ||
+      getsockname(listening, reinterpret_cast<sockaddr *>(&at), &length) != 0) {
+    std::string why = std::strerror(errno);
+    if (listening >= 0)
+      close(listening);
+    throw Error("cannot listen at " + options.address + " port " +
+                std::to_string(options.port) +
+                " (--bind-address, --port): " + why);
+  }
+  place =
+      options.address + " " + std::to_string(ntohs(at.sin_port)) + " " + token;
+  members.resize(options.ranks);
+  thread = std::thread([this] { run(); });
+}
+
+ControlRoot::~ControlRoot() {
+  {
+    // Who is on the way learns why, too.
+    constexpr std::chrono::seconds kMost(5);
+    std::unique_lock<std::mutex> lock(mutex);
+    if (!message.empty() && !isAnyMissing)
+      changed.wait_for(lock, kMost, [&] {
+        return std::count(members.begin(), members.end(), nullptr) <= 1;
+      });
+    isClosing = true;
+    listener = nullptr;
+  }
+  wake.signal();
+  thread.join();
+  close(listening);
+}
+
+void ControlRoot::setDescribe(std::function<std::string(int64_t)> describe) {
+  std::lock_guard<std::mutex> lock(mutex);
+  options.describe = std::move(describe);
+}
+
+std::string ControlRoot::nameOf(const Member &member) const {
+  std::function<std::string(int64_t)> describe;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    describe = options.describe;
+  }
+  return describe ? describe(member.rank)
+                  : "rank " + std::to_string(member.rank);
+}
+
+void ControlRoot::onStandings(
+    std::function<std::string(const std::vector<std::string> &)> added) {
+  std::lock_guard<std::mutex> lock(mutex);
+  judge = std::move(added);
+}
+
+void ControlRoot::judgeStandings() {
+  if (!std::exchange(hasNewStandings, false) || !failure().empty())
+    return;
+  std::function<std::string(const std::vector<std::string> &)> function;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    function = judge;
+  }
+  std::vector<std::string> standings;
+  for (int64_t rank = 1; rank < options.ranks; ++rank) {
+    if (!members[rank] || members[rank]->standing.empty())
+      return;
+    standings.push_back(members[rank]->standing);
+  }
+  if (std::string wrong = function ? function(standings) : ""; !wrong.empty())
+    fail(wrong);
+}
+
+/// What several processes say alike is said once.
+void ControlRoot::print(const Member &member, const std::string &text) {
+  constexpr size_t kMostLines = 1 << 16;
+  std::istringstream all(text);
+  for (std::string line; std::getline(all, line);) {
+    if (lines.size() > kMostLines)
+      lines.clear();
+    auto [first, isNew] =
+        lines.emplace(std::hash<std::string>()(line), member.rank);
+    if (!isNew && first->second != member.rank)
+      continue;
+    line = nameOf(member) + ": " + line + "\n";
+    if (options.print)
+      options.print(line);
+    else if (write(STDERR_FILENO, line.data(), line.size()) < 0)
+      return; // There is nobody to tell.
+  }
+}
+
+void ControlRoot::fail(const std::string &text) {
+  if (!setFailure(text))
+    return;
+  // The thread tells the others.
+  wake.signal();
+}
+
+void ControlRoot::lose(Member &member, const std::string &how) {
+  member.isLost = true;
+  std::string doing =
+      member.doing.empty() ? "" : "; when it was last heard, " + member.doing;
+  fail(nameOf(member) + ": its process " + member.process + " on " +
+       member.host + " " + how + doing);
+}
+
+/// A stranger's first message; whether it is let in.
+bool ControlRoot::greet(Member &member, const Message &message) {
+  if (message.kind != Hello)
+    return false;
+  MessageReader reader(message.text);
+  if (reader.number<uint32_t>() != kMagic)
+    return false;
+  auto version = reader.number<uint32_t>();
+  if (!areEqual(reader.text(), token))
+    return false;
+  auto rank = reader.number<int64_t>();
+  member.process = reader.text();
+  member.host = reader.text();
+  if (version != kVersion) {
+    isAnyMissing = true;
+    fail("rank " + std::to_string(rank) + " on " + member.host +
+         " is of another version of dist: install the same on all hosts");
+    return false;
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  if (rank < 1 || rank >= options.ranks || members[rank])
+    return false;
+  member.rank = rank;
+  member.stage = Stage::Here;
+  return true;
+}
+
+void ControlRoot::hear(Member &member) {
+  uint64_t before = member.socket.received();
+  bool isOpen = member.socket.fill();
+  if (member.socket.received() != before)
+    member.heard = Clock::now();
+  while (std::optional<Message> message = member.socket.next()) {
+    MessageReader reader(message->text);
+    switch (message->kind) {
+    case Beat:
+      member.doing = reader.text();
+      member.standing = reader.text();
+      hasNewStandings = true;
+      break;
+    case Output:
+      print(member, reader.text());
+      break;
+    case Failed:
+      fail(reader.text());
+      break;
+    case Reached: {
+      auto stage = reader.number<uint32_t>();
+      if (stage > static_cast<uint32_t>(Stage::Done))
+        throw Error("a stage that does not exist");
+      std::lock_guard<std::mutex> lock(mutex);
+      member.stage = static_cast<Stage>(stage);
+      member.texts[stage] = reader.text();
+      changed.notify_all();
+      break;
+    }
+    case Answer: {
+      std::lock_guard<std::mutex> lock(mutex);
+      member.answer = std::move(message);
+      changed.notify_all();
+      break;
+    }
+    default:
+      throw Error("a message that is not known");
+    }
+  }
+  if (isOpen)
+    return;
+  std::unique_lock<std::mutex> lock(mutex);
+  if (isEnding) {
+    member.isLost = true;
+    return;
+  }
+  lock.unlock();
+  lose(member, "has ended in the middle of the run");
+}
+
+/// Takes those who call, and lets in who knows the token.
+void ControlRoot::admit() {
+  int descriptor;
+  while ((descriptor = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)) >=
+         0) {
+    MessageSocket socket(descriptor);
+    // Who has said nothing for longest makes room.
+    if (strangers.size() >= kMostStrangers)
+      strangers.erase(strangers.begin());
+    prepareSocket(descriptor);
+    socket.bound(kMostHello);
+    strangers.push_back(std::make_unique<Member>());
+    strangers.back()->socket = std::move(socket);
+  }
+  for (std::unique_ptr<Member> &stranger : strangers) {
+    bool isOpen = stranger->socket.fill();
+    try {
+      if (std::optional<Message> message = stranger->socket.next()) {
+        if (greet(*stranger, *message)) {
+          stranger->socket.bound(MessageSocket::kMostMessage);
+          std::lock_guard<std::mutex> lock(mutex);
+          std::unique_ptr<Member> &member = members[stranger->rank];
+          member = std::move(stranger);
+          changed.notify_all();
+        } else {
+          stranger.reset();
+        }
+        continue;
+      }
+    } catch (const std::exception &) {
+      isOpen = false;
+    }
+    if (!isOpen || Clock::now() - stranger->heard > kHello)
+      stranger.reset();
+  }
+  std::erase(strangers, nullptr);
+}
+
+void ControlRoot::run() {
+  leaveSignalsToOthers();
+  Clock::time_point beat = Clock::now(), last = beat;
+  std::vector<pollfd> ready;
+  for (;;) {
+    ready = {{listening, POLLIN, 0}, {wake.handle(), POLLIN, 0}};
+    for (const auto *list : {&members, &strangers})
+      for (const std::unique_ptr<Member> &member : *list)
+        if (member && !member->isLost)
+          ready.push_back({member->socket.handle(), POLLIN, 0});
+    poll(ready.data(), ready.size(), tickOf(options.timeout));
+    wake.drain();
+    Clock::time_point now = Clock::now();
+    if (now - std::exchange(last, now) > options.timeout)
+      fail("rank 0: its process " + std::to_string(getpid()) + " on " +
+           machineName() + " was stopped for longer than " +
+           formatSeconds(options.timeout) +
+           " (--timeout), after which the others end");
+    admit();
+    for (const std::unique_ptr<Member> &member : members) {
+      if (!member || member->isLost)
+        continue;
+      try {
+        hear(*member);
+      } catch (const std::exception &error) {
+        lose(*member, std::string("has sent ") + error.what());
+      }
+      auto silence = Clock::now() - member->heard;
+      if (!member->isLost && silence > options.timeout)
+        lose(*member, "has said nothing for " + formatSeconds(options.timeout) +
+                          " (--timeout); it is stopped, or its host is cut "
+                          "off");
+    }
+    try {
+      judgeStandings();
+    } catch (const std::exception &error) {
+      fail(std::string("a process has said where it stands, with ") +
+           error.what());
+    }
+    bool isTimeToBeat = Clock::now() - beat >= beatOf(options.timeout);
+    if (isTimeToBeat)
+      beat = Clock::now();
+    std::string text = failure();
+    MessageWriter writer;
+    writer.text(text);
+    Message failed{Failed, writer.take()};
+    for (const std::unique_ptr<Member> &member : members) {
+      if (!member)
+        continue;
+      // Also to who is stopped, and will go on.
+      if (!text.empty() && !std::exchange(member->knowsFailure, true))
+        member->send(failed);
+      else if (isTimeToBeat && !member->isLost)
+        member->send({Beat, ""});
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    if (isClosing)
+      return;
+  }
+}
+
+void ControlRoot::await(Stage stage) {
+  std::unique_lock<std::mutex> lock(mutex);
+  auto end = Clock::now() + options.timeout;
+  auto isMissing = [&](int64_t rank) {
+    return !members[rank] || members[rank]->stage < stage;
+  };
+  auto areThere = [&] {
+    for (int64_t rank = 1; rank < options.ranks; ++rank)
+      if (isMissing(rank))
+        return false;
+    return true;
+  };
+  auto isOver = [&] { return !message.empty() || areThere(); };
+  // A process that computes is alive; one that has yet to come is not.
+  if (stage != Stage::Here) {
+    changed.wait(lock, isOver);
+  } else if (!changed.wait_until(lock, end, isOver)) {
+    isAnyMissing = true;
+    std::string missing;
+    int64_t count = 0;
+    for (int64_t rank = 1; rank < options.ranks; ++rank)
+      if (isMissing(rank) && ++count <= 8)
+        missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+    lock.unlock();
+    fail("after " + formatSeconds(options.timeout) +
+         " (--timeout) the processes of ranks " + missing +
+         (count > 8 ? ", …" : "") + " are not there: " + std::to_string(count) +
+         " of " + std::to_string(options.ranks) +
+         ". Others must be able to connect to " + options.address +
+         " (--bind-address)");
+    lock.lock();
+  }
+  if (!message.empty())
+    throw Error(message);
+}
+
+std::string ControlRoot::textOf(int64_t rank, Stage stage) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return members[rank]->texts[static_cast<uint32_t>(stage)];
+}
+
+Message ControlRoot::ask(int64_t rank, const Message &question) {
+  Member &member = *members[rank];
+  MessageWriter writer;
+  writer.number(question.kind);
+  writer.text(question.text);
+  member.send({Question, writer.take()});
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return !message.empty() || member.answer; });
+  if (!message.empty())
+    throw Error(message);
+  Message answer = *std::exchange(member.answer, std::nullopt);
+  return answer;
+}
+
+void ControlRoot::end() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isEnding = true;
+  }
+  for (int64_t rank = 1; rank < options.ranks; ++rank)
+    members[rank]->send({End, ""});
+}

@@ -1,0 +1,47 @@
+//===- DryRun.h - What ranks would do, without running them -----*- C++ -*-===//
+
+#ifndef DIST_DRYRUN_H
+#define DIST_DRYRUN_H
+
+#include "dist/Launcher.h"
+
+#include <string>
+#include <vector>
+
+namespace dist {
+
+struct DryRun {
+  struct Rank {
+    int64_t rank;
+    /// "rank 17 (dp=4, tp=1)".
+    std::string name;
+    /// Bytes of the weights file that are its own, in how many slices; and of
+    /// these what is used in place.
+    int64_t loaded = 0, slices = 0, mapped = 0;
+    /// What it holds, padding included. Parameters that are used in place are
+    /// pages of the file.
+    int64_t parameters = 0, inputs = 0, results = 0, arena = 0;
+    int64_t held() const { return parameters + inputs + results + arena; }
+  };
+  std::vector<Rank> ranks;
+  std::string weights;
+  /// By each rank, where each collective of the program is done once.
+  int64_t sent = 0, collectives = 0;
+  /// Why a run would fail, one after the other.
+  std::vector<std::string> problems;
+};
+
+/// The numbers in "0,17,100-103". Throws Error.
+std::vector<int64_t> parseRanks(const std::string &text);
+
+/// What these ranks would load, hold and send. Reads no weights, and computes
+/// nothing. Throws Error for ranks that the mesh does not have.
+DryRun dryRun(const Program &program, const std::vector<int64_t> &ranks,
+              const RunOptions &options);
+
+/// The lines that say it, without the problems.
+std::string describeDryRun(const DryRun &run);
+
+} // namespace dist
+
+#endif // DIST_DRYRUN_H

@@ -1,0 +1,230 @@
+//===- DryRun.cpp - What ranks would do, without running them -------------===//
+
+#include "dist/DryRun.h"
+#include "dist/Slices.h"
+#include "runtime/rank/Rank.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <unistd.h>
+
+using namespace dist;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+std::vector<int64_t> dist::parseRanks(const std::string &text) {
+  auto fail = [&] {
+    throw Error("--ranks " + text +
+                ": expected numbers of ranks, as in 0,17,100-103");
+  };
+  const char *at = text.data(), *end = at + text.size();
+  auto parse = [&] {
+    int64_t number = 0;
+    auto [rest, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || number < 0 || number >= maxRanks)
+      fail();
+    at = rest;
+    return number;
+  };
+  std::vector<int64_t> ranks;
+  for (;;) {
+    int64_t first = parse(), last = first;
+    if (at != end && *at == '-') {
+      ++at;
+      last = parse();
+    }
+    for (int64_t rank = first; rank <= last; ++rank)
+      ranks.push_back(rank);
+    if (last < first || (at != end && *at != ','))
+      fail();
+    if (at++ == end)
+      return ranks;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The host
+//===----------------------------------------------------------------------===//
+
+/// The memory that this process may use: the machine's, or its container's.
+static int64_t findMemory() {
+  int64_t least = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  // Of each control group from its own to the outermost.
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    size_t list = line.find(':'), path = line.find(':', list + 1);
+    if (path == std::string::npos)
+      continue;
+    std::string kinds = line.substr(list + 1, path - list - 1);
+    bool isSecond = kinds.empty();
+    if (!isSecond && kinds.find("memory") == std::string::npos)
+      continue;
+    std::string root = isSecond ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory",
+                group = line.substr(path + 1);
+    for (;;) {
+      std::ifstream file(root + group +
+                         (isSecond ? "/memory.max" : "/memory.limit_in_bytes"));
+      int64_t limit;
+      if (file >> limit)
+        least = std::min(least, limit);
+      size_t slash = group.rfind('/');
+      if (slash == std::string::npos)
+        break;
+      group.resize(slash);
+    }
+  }
+  return least;
+}
+
+static std::string formatBytes(int64_t bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double number = bytes;
+  int unit = 0;
+  for (; number >= 1024 && unit < 4; ++unit)
+    number /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", unit && number < 100 ? 1 : 0,
+                number, units[unit]);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The weights file, as far as it is there.
+struct Weights {
+  std::optional<Safetensors> file;
+
+  Weights(const Program &program, const std::string &path, DryRun &run) {
+    if (path.empty())
+      return;
+    try {
+      file.emplace(path);
+    } catch (const Error &error) {
+      run.problems.push_back(error.what());
+      return;
+    }
+    std::set<std::string> missing;
+    for (const TensorDesc &desc : program.manifest.arguments) {
+      if (desc.kind != TensorDesc::Parameter)
+        continue;
+      if (const Tensor *tensor = file->find(desc.name)) {
+        std::string why = findMisfit("parameter '" + desc.name + "' in " + path,
+                                     desc, *tensor, /*readsValues=*/false);
+        if (!why.empty())
+          run.problems.push_back(why);
+      } else if (missing.insert(desc.name).second) {
+        run.problems.push_back(
+            "parameter '" + desc.name + "' " + dtypeName(desc.dtype) +
+            toString(desc.sourceShape()) + " is not in " + path);
+      }
+    }
+  }
+
+  const Tensor *find(const TensorDesc &desc) const {
+    const Tensor *tensor = file ? file->find(desc.name) : nullptr;
+    return tensor && tensor->shape == desc.sourceShape() ? tensor : nullptr;
+  }
+};
+
+} // namespace
+
+static DryRun::Rank describeRank(const Program &program, const Weights &weights,
+                                 int64_t rank) {
+  const Manifest &manifest = program.manifest;
+  Topology place;
+  place.mesh = manifest.mesh;
+  DryRun::Rank one{rank, place.describe(rank)};
+  for (const TensorDesc &desc : manifest.arguments) {
+    if (desc.kind == TensorDesc::Input)
+      one.inputs += desc.localBytes();
+    else if (!desc.continuesJoined())
+      one.parameters += desc.rankBytes();
+    if (desc.kind != TensorDesc::Parameter)
+      continue;
+    const Tensor *whole = weights.find(desc);
+    int64_t bytes = countHeld(manifest.mesh, desc, rank) *
+                    dtypeBytes(whole ? whole->dtype : desc.dtype);
+    one.loaded += bytes;
+    one.slices += bytes > 0;
+    if (whole && whole->dtype == desc.dtype &&
+        contiguousSlice(manifest.mesh, desc, rank, *whole))
+      one.mapped += bytes;
+  }
+  for (const TensorDesc &desc : manifest.results)
+    if (!desc.updates)
+      one.results += desc.localBytes();
+  one.arena = manifest.arenaBytes;
+  return one;
+}
+
+DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
+                    const RunOptions &options) {
+  const Manifest &manifest = program.manifest;
+  int64_t size = manifest.mesh.size();
+  DryRun run;
+  run.weights = findWeights(program, options.weights);
+  Weights weights(program, run.weights, run);
+  int64_t memory = findMemory(), all = 0;
+  bool isOneHost = options.processes || options.backend == "processes";
+  for (int64_t rank : ranks) {
+    if (rank >= size)
+      throw Error("--ranks " + std::to_string(rank) +
+                  ": the program's mesh has " + std::to_string(size) +
+                  " devices, whose ranks are 0 to " + std::to_string(size - 1));
+    run.ranks.push_back(describeRank(program, weights, rank));
+    const DryRun::Rank &one = run.ranks.back();
+    all = std::max(all, one.held());
+    if (one.held() > memory)
+      run.problems.push_back(one.name + " holds " + formatBytes(one.held()) +
+                             ", and this host has " + formatBytes(memory) +
+                             " of memory");
+  }
+  if (options.processes && options.processes != size)
+    run.problems.push_back("-n " + std::to_string(options.processes) +
+                           ": the program's mesh has " + std::to_string(size) +
+                           " devices, and runs on as many processes");
+  if (isOneHost && all <= memory && all > memory / size)
+    run.problems.push_back(std::to_string(size) + " ranks hold some " +
+                           formatBytes(all) + " each, and this host has " +
+                           formatBytes(memory) +
+                           " of memory for all: run them on several hosts "
+                           "(--backend mpi)");
+  for (const CollectiveDesc &one : manifest.collectives) {
+    run.sent += one.bytesSentPerRank;
+    ++run.collectives;
+  }
+  return run;
+}
+
+std::string dist::describeDryRun(const DryRun &run) {
+  std::ostringstream text;
+  for (const DryRun::Rank &rank : run.ranks) {
+    text << rank.name << ":\n";
+    if (rank.slices > 0)
+      text << "  loads " << formatBytes(rank.loaded) << " in " << rank.slices
+           << (rank.slices == 1 ? " slice" : " slices") << " of "
+           << (run.weights.empty() ? "a weights file" : run.weights) << "; "
+           << formatBytes(rank.mapped) << " of it stay in the file\n";
+    text << "  holds " << formatBytes(rank.held()) << ": "
+         << formatBytes(rank.parameters) << " of parameters, "
+         << formatBytes(rank.inputs) << " of inputs, "
+         << formatBytes(rank.results) << " of results, "
+         << formatBytes(rank.arena) << " of all else\n";
+    if (run.collectives > 0)
+      text << "  sends " << formatBytes(run.sent) << " in " << run.collectives
+           << (run.collectives == 1 ? " collective" : " collectives")
+           << ", each done once\n";
+  }
+  return text.str();
+}
