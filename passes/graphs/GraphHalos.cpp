@@ -485,7 +485,7 @@ struct GraphHalosPass : mlir::dist::impl::GraphHalosPassBase<GraphHalosPass> {
     auto notes = *mesh ? (*mesh)->getAttrOfType<DictionaryAttr>(kGraphHalosAttr)
                        : DictionaryAttr();
     if (!notes)
-      return;
+      return markAllAnalysesPreserved();
     if (failed(GraphHalos(getOperation(), *mesh, notes).run()))
       return signalPassFailure();
     (*mesh)->removeAttr(kGraphHalosAttr);

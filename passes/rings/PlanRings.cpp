@@ -85,7 +85,7 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
     auto rings = *mesh ? (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr)
                        : DictionaryAttr();
     if (!rings)
-      return;
+      return markAllAnalysesPreserved();
     MeshLayout layout(*mesh);
     KeyWindows masks;
     // By all its attentions.

@@ -467,7 +467,7 @@ struct RingAttentionPass
     auto rings = *mesh ? (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr)
                        : DictionaryAttr();
     if (!rings)
-      return;
+      return markAllAnalysesPreserved();
     SmallVector<std::pair<AttentionOp, const NamedAttribute *>> found;
     llvm::SmallPtrSet<const NamedAttribute *, 8> used;
     SmallVector<AttentionAdjointOp> adjoints;

@@ -20,6 +20,7 @@ public:
 
   /// Records the placements of all results of an op, and writes them on it.
   void setShardings(Operation *op, ArrayRef<Attribute> shardings) {
+    changed = true;
     op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
   }
   bool hasShardings(Operation *op) const {
@@ -45,10 +46,15 @@ public:
   /// ops and values are known by their address, so no other may get the same
   /// one.
   void erase(Operation *op) {
+    changed = true;
     op->remove();
     op->dropAllReferences();
     erased.push_back(op);
   }
+
+  /// Whether an op was made, placed, erased, or is noted to have changed.
+  bool hasChanged() const { return changed; }
+  void noteChange() { changed = true; }
 
 protected:
   /// Is told of each result that is made.
@@ -62,6 +68,7 @@ private:
   /// Free values created so far.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
   SmallVector<Operation *> erased;
+  bool changed = false;
 };
 
 } // namespace mlir::dist

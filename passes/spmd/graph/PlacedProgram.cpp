@@ -55,12 +55,14 @@ bool PlacedProgram::isStored(Value value) const {
          function.getArgAttr(argument.getArgNumber(), kStoredAttr) != nullptr;
 }
 
-LogicalResult mlir::dist::visitPlacedFunctions(
+FailureOr<bool> mlir::dist::visitPlacedFunctions(
     ModuleOp module,
     function_ref<void(FunctionOpInterface, PlacedProgram &)> visit) {
   FailureOr<MeshOp> mesh = findProgramMesh(module);
-  if (failed(mesh) || !*mesh)
-    return mesh;
+  if (failed(mesh))
+    return failure();
+  if (!*mesh)
+    return false;
   MeshLayout layout(*mesh);
   PlacedProgram program(layout);
   for (auto function : module.getOps<FunctionOpInterface>())
@@ -68,5 +70,5 @@ LogicalResult mlir::dist::visitPlacedFunctions(
       program.read(function);
       visit(function, program);
     }
-  return success();
+  return program.hasChanged();
 }

@@ -76,9 +76,9 @@ private:
 };
 
 /// Calls `visit` for each function with a body, once the placements of its
-/// block arguments are read; for none if the module has no mesh. Fails, with an
-/// error, if it uses several.
-LogicalResult visitPlacedFunctions(
+/// block arguments are read; for none if the module has no mesh. The result is
+/// whether anything changed. Fails, with an error, if the module uses several.
+FailureOr<bool> visitPlacedFunctions(
     ModuleOp module,
     function_ref<void(FunctionOpInterface, PlacedProgram &)> visit);
 

@@ -265,8 +265,11 @@ namespace {
 struct CombineSumsPass
     : mlir::dist::impl::CombineSumsPassBase<CombineSumsPass> {
   void runOnOperation() override {
-    if (failed(visitPlacedFunctions(getOperation(), combineSums)))
-      signalPassFailure();
+    FailureOr<bool> changed = visitPlacedFunctions(getOperation(), combineSums);
+    if (failed(changed))
+      return signalPassFailure();
+    if (!*changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

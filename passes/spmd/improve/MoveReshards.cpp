@@ -376,8 +376,11 @@ struct MoveReshardsPass
     auto visit = [&](FunctionOpInterface function, PlacedProgram &values) {
       moveReshards(function, rules, values);
     };
-    if (failed(visitPlacedFunctions(getOperation(), visit)))
-      signalPassFailure();
+    FailureOr<bool> changed = visitPlacedFunctions(getOperation(), visit);
+    if (failed(changed))
+      return signalPassFailure();
+    if (!*changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

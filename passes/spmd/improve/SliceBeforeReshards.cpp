@@ -141,8 +141,12 @@ namespace {
 struct SliceBeforeReshardsPass
     : mlir::dist::impl::SliceBeforeReshardsPassBase<SliceBeforeReshardsPass> {
   void runOnOperation() override {
-    if (failed(visitPlacedFunctions(getOperation(), sliceBeforeReshards)))
-      signalPassFailure();
+    FailureOr<bool> changed =
+        visitPlacedFunctions(getOperation(), sliceBeforeReshards);
+    if (failed(changed))
+      return signalPassFailure();
+    if (!*changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -34,6 +34,7 @@ static void sliceWholeConstants(FunctionOpInterface function,
     Operation *whole = *found;
     Block &body = function.getFunctionBody().front();
     whole->moveBefore(&body, body.begin());
+    values.noteChange();
     llvm::SmallDenseMap<Attribute, Value> slices;
     for (Operation *op : ops) {
       if (isWhole(op))
@@ -103,10 +104,15 @@ namespace {
 struct TidyReshardsPass
     : mlir::dist::impl::TidyReshardsPassBase<TidyReshardsPass> {
   void runOnOperation() override {
-    if (failed(visitPlacedFunctions(getOperation(), tidyReshards)))
+    FailureOr<bool> changed =
+        visitPlacedFunctions(getOperation(), tidyReshards);
+    if (failed(changed))
       return signalPassFailure();
-    getOperation()->walk(
-        [](Operation *op) { op->removeDiscardableAttr(kAskedForAttr); });
+    getOperation()->walk([&](Operation *op) {
+      *changed |= op->removeDiscardableAttr(kAskedForAttr) != nullptr;
+    });
+    if (!*changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

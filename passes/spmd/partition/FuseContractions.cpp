@@ -263,6 +263,8 @@ struct FuseContractionsPass
               static_cast<unsigned>(fuse.getAs<IntegerAttr>("weight").getInt()))
           .first->second.add(op);
     });
+    if (groups.empty())
+      return markAllAnalysesPreserved();
     bool hasFailed = false;
     for (auto &[key, group] : groups)
       hasFailed |= failed(group.fuse());

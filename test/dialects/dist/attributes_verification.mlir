@@ -150,7 +150,7 @@ func.func private @f() attributes {dist.scpe = "h"}
 
 dist.mesh @m ["tp" = 4]
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error@below {{'dist.shardings' must be an array of one entry for each of the 1 results, but is []}}
+  // expected-error@below {{'dist.shardings' must be an array of one entry for each result, but is []}}
   %0 = math.exp %x {dist.shardings = []} : tensor<8xf32>
   return
 }

@@ -547,7 +547,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 dist.mesh @m ["tp" = 4]
 func.func @f(%x: tensor<4xf32>) -> tensor<1xf32> {
-  // expected-error@below {{has 'dist.stream', but is no collective that sends}}
+  // expected-error@below {{has 'dist.stream', which belongs on a collective that sends}}
   %0 = dist.all_slice %x dim 0 over "tp" {dist.stream = 1 : i32} : tensor<4xf32> -> tensor<1xf32>
   return %0 : tensor<1xf32>
 }

@@ -66,5 +66,5 @@ dist.schedule @s on @m {
 
 // -----
 
-// expected-error@below {{'dist.random_streams' has {axes = [...], number = ..., sharding = ..., sizes = array<...>} for operators, on a mesh}}
+// expected-error@below {{'dist.random_streams' must be {axes = […], number = …, sharding = …, sizes = array<…>} for operators, but is [1]}}
 dist.mesh @m ["tp" = 4] {dist.random_streams = [1]}

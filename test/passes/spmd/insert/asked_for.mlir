@@ -30,6 +30,19 @@ func.func @sync(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, 
 dist.mesh @m ["x" = 2]
 func.func @by_hand(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>})
     -> (tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>}) {
-  %0 = dist.reshard %a <@m, [{"x"}, {}]> to <@m, [{}, {}]> : tensor<8x4xf32>
+  %0 = dist.reshard %a <@m, [{"x"}, {}]> to <@m, [{}, {}]> cause "by hand" : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// A cotangent that goes back through a sync is placed as what it follows, by whichever collective leads there.
+
+// CHECK-LABEL: func.func @cotangent
+// CHECK: dist.reshard {{.*}}{dist.asked_for = "placement"
+dist.mesh @m ["x" = 2]
+func.func @cotangent(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>},
+                     %dy: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = dist.follow %dy like %a moved {dist.backward} : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
