@@ -122,6 +122,10 @@ int main(int argc, char **argv) {
   registerStageOptions();
   parseOptions(
       "dist-compile", argc, argv,
-      "Compiles a module of any level into a bundle, once for all ranks.\n");
+      "Compiles a module of any level into a bundle, once for all ranks.\n",
+      "\nEXAMPLES:\n"
+      "  dist-compile model.mlir --schedule tp.mlir -o model.dist\n"
+      "  dist-compile model.mlir --schedule tp.mlir --mesh tp=4 "
+      "--bind batch=8 -o model.dist\n");
   return finishOutput("dist-compile", failed(run()));
 }

@@ -83,6 +83,11 @@ int main(int argc, char **argv) {
       "the tensors\nalive at once in program order, arguments included. Work "
       "is "
       "that of contractions:\na multiplication and an addition are 2 FLOP.\n",
+      "\nEXAMPLES:\n"
+      "  dist-report model.mlir --schedule tp.mlir\n"
+      "  dist-report model.mlir --schedule tp.mlir --machine 8xH100 "
+      "--simulate\n"
+      "  dist-report model.mlir --compare tp.mlir dp.mlir\n",
       &options.printMachine);
   return finishOutput("dist-report", failed(run()));
 }

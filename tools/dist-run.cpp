@@ -119,7 +119,12 @@ int main(int argc, char **argv) {
   parseOptions("dist-run", argc, argv,
                "Compiles a module of any level, once for all "
                "ranks, and runs it; or runs "
-               "a bundle.\n");
+               "a bundle.\n",
+               "\nEXAMPLES:\n"
+               "  dist-run model.mlir --random\n"
+               "  dist-run model.mlir --schedule tp.mlir --input x=x.npy "
+               "--output results\n"
+               "  dist-run model.mlir --schedule tp.mlir --random --verify\n");
   try {
     return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const Diagnosed &) {

@@ -28,12 +28,15 @@ void printVersion(llvm::raw_ostream &stream);
 
 /// Parses the options of `tool` that are registered, and checks that those are
 /// there that it needs: the model first, unless `instead` is given. No
-/// argument is a file of arguments: "@tp" is a name.
+/// argument is a file of arguments: "@tp" is a name. --help begins with
+/// `overview` and ends with `examples`.
 void parseArguments(StringRef tool, int argc, char **argv, StringRef overview,
+                    StringRef examples,
                     const llvm::cl::Option *instead = nullptr);
 
 /// All of this, for the options of `tool`.
 void parseOptions(StringRef tool, int argc, char **argv, StringRef overview,
+                  StringRef examples,
                   const llvm::cl::Option *instead = nullptr);
 
 } // namespace mlir::dist

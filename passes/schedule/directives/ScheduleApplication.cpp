@@ -263,7 +263,9 @@ static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
                                   ShardingAttr after, bool becomesWhole) {
   bool contradicts = (isWhole && !after.withoutPartial().isReplicated()) ||
                      (becomesWhole && !before.withoutPartial().isReplicated());
-  return contradicts ? "one of them says 'replicate'" : "";
+  return contradicts ? "one of them says 'replicate'; leave one of the two out, "
+                       "or have it leave this out (except \"NAME\")"
+                     : "";
 }
 
 /// Both placements at once: each dimension as in the one that shards it. Null
@@ -277,7 +279,8 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
   }
   if (a.getPartialAxes() != b.getPartialAxes() ||
       a.getPartialKind() != b.getPartialKind()) {
-    why << "one of them leaves pending what the other does not";
+    why << "one of them leaves pending what the other does not; both have to "
+           "say 'partial', or neither";
     return {};
   }
   SmallVector<DimShardingAttr> dims;
@@ -298,6 +301,9 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
         why << "; to shard it over both, one says [" << number << " = {";
         llvm::interleaveComma(all, why);
         why << "}] in place of its own";
+      } else {
+        why << "; leave one of the two out, or have it leave this out (except "
+               "\"NAME\")";
       }
       return {};
     }
@@ -306,7 +312,9 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
     for (AxisRefAttr axis : one.getAllAxes()) {
       for (AxisRefAttr other : axes)
         if (overlaps(axis, other)) {
-          why << "they shard two dimensions over axis " << axis;
+          why << "they shard two dimensions over axis " << axis
+              << "; leave one of the two out, or have it leave this out "
+              << "(except \"NAME\")";
           return {};
         }
       axes.push_back(axis);

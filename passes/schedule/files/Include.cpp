@@ -50,6 +50,10 @@ static FailureOr<std::string> findFile(IncludeOp include) {
       path = llvm::sys::path::parent_path(line.getFilename().getValue());
       llvm::sys::path::append(path, include.getFile());
     }
+  if (!llvm::sys::fs::exists(path))
+    return emitError(include.getLoc())
+           << "there is no file " << path
+           << "; the path starts at the folder of this schedule";
   // A device or a pipe may have no end.
   if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
     return emitError(include.getLoc()) << path << " is no regular file";

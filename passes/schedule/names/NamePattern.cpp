@@ -386,7 +386,7 @@ StringRef mlir::dist::findNearMiss(StringRef pattern,
       if (prefixed->matches(name))
         return name;
   StringRef best;
-  unsigned limit = std::max<unsigned>(3, pattern.size() / 4);
+  unsigned limit = 1 + pattern.size() / 5;
   for (StringRef name : names) {
     unsigned distance = pattern.edit_distance(name, true, limit);
     if (distance < limit || (best.empty() && distance == limit)) {

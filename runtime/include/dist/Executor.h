@@ -26,6 +26,11 @@ namespace dist {
 /// conversions are made, such as f32 for an f64 argument.
 using Inputs = std::map<std::string, Tensor>;
 
+/// Throws Error unless `tensor` is what the program wants for `desc`; `from`
+/// says in messages what it is.
+void checkFits(const std::string &from, const TensorDesc &desc,
+               const Tensor &tensor);
+
 /// The source of each argument's data: a tensor of the weights file, of the
 /// bundle's constants, or an input. All ranks of a process share one.
 class Arguments {
