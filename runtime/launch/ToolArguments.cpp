@@ -286,8 +286,15 @@ void dist::checkModel(const std::vector<ToolArgument> &given,
       continue;
     }
     std::string remedy;
+    bool wantsPair = before &&
+                     options.at(before->option).value.find('=') !=
+                         std::string::npos &&
+                     before->value.find('=') == std::string::npos;
+    if (wantsPair)
+      remedy = "; write " + dashed(before->option) + " " + before->value + "=" +
+               argument.value;
     // Of --random and --verify, which may go without.
-    if (before && before->value.empty() &&
+    else if (before && before->value.empty() &&
         (options.at(before->option).value == argument.value ||
          isWhole(argument.value, false)))
       remedy = "; a value of " + before->text + " is joined to it: " +

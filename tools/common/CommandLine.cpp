@@ -80,15 +80,21 @@ static bool hasStandardInput() {
   std::exit(1);
 }
 
-/// What is registered, as ToolArguments.h wants it.
-static ::dist::ToolOptions describeOptions() {
+/// What is registered, as ToolArguments.h wants it; numbers are told from texts
+/// where `category` has them: not all of the libraries' have type information.
+static ::dist::ToolOptions
+describeOptions(const cl::OptionCategory *category) {
   using Kind = ::dist::ToolOption;
   ::dist::ToolOptions options;
   for (auto [name, option] : cl::getRegisteredOptions()) {
     Kind &one = options[name.str()];
-    one.value = option->ValueStr.empty() ? "VALUE" : option->ValueStr.str();
+    one.value = option->ValueStr.str();
     if (option->getValueExpectedFlag() != cl::ValueRequired)
-      one.value = option->ValueStr.str();
+      continue;
+    if (one.value.empty())
+      one.value = "VALUE";
+    if (!llvm::is_contained(option->Categories, category))
+      one.kind = Kind::Text;
     else if (dynamic_cast<cl::opt<int64_t> *>(option) ||
              dynamic_cast<cl::opt<int> *>(option))
       one.kind = Kind::Whole;
@@ -101,6 +107,26 @@ static ::dist::ToolOptions describeOptions() {
       one.kind = Kind::Text;
   }
   return options;
+}
+
+/// The category of the tool's own options; null for one that has none.
+static cl::OptionCategory *findCategory() {
+  auto &positional = cl::SubCommand::getTopLevel().PositionalOpts;
+  for (cl::Option *model : positional)
+    if (model->Categories.front() != &cl::getGeneralCategory())
+      return model->Categories.front();
+  return nullptr;
+}
+
+/// Categories are listed by name: libraries' come after `own`, which gets
+/// --help and --version.
+static void sortCategories(cl::OptionCategory &own) {
+  static cl::OptionCategory ofLibraries("options of MLIR");
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (!llvm::is_contained(option->Categories, &own))
+      option->Categories = {
+          option->Categories.front() == &cl::getGeneralCategory() ? &ofLibraries
+                                                                  : &own};
 }
 
 void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
@@ -120,7 +146,10 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
     relax(option);
   cl::Option *model = positional.empty() ? nullptr : positional.front();
 
-  ::dist::ToolOptions known = describeOptions();
+  cl::OptionCategory *category = findCategory();
+  if (category)
+    sortCategories(*category);
+  ::dist::ToolOptions known = describeOptions(category);
   std::vector<::dist::ToolArgument> given;
   auto check = [&] {
     ::dist::checkModel(given, model->HelpStr.str(), known);

@@ -263,6 +263,13 @@ ParseResult mlir::dist::parseDim(AsmParser &parser, DimShardingAttr &dim) {
       subDims.push_back(SubDimAttr::get(context, size, axes));
       continue;
     }
+    std::string name;
+    StringRef word;
+    if (succeeded(parser.parseOptionalString(&name)) ||
+        succeeded(parser.parseOptionalKeyword(&word)))
+      return parser.emitError(loc)
+             << "a dimension is its axes in braces, as in {\"tp\"}, or {} if it "
+                "is whole";
     if (parseAxes(parser, axes, &isOpen))
       return failure();
     if (subDims.empty() && succeeded(parser.parseOptionalKeyword("groups"))) {

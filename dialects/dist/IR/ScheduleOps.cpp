@@ -128,6 +128,11 @@ static ParseResult parseDimsOrReplicate(OpAsmParser &parser,
     result.addAttribute("replicate", parser.getBuilder().getUnitAttr());
     return success();
   }
+  llvm::SMLoc place = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalLBrace()))
+    return parser.emitError(place)
+           << "the list of dimensions is in square brackets, as in [{\"tp\"}, "
+              "{}]";
   SmallVector<Attribute> dims;
   SmallVector<int64_t> numbers;
   auto parseEntry = [&]() -> ParseResult {
@@ -253,9 +258,15 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
   } else {
     ArrayAttr axes;
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    if (succeeded(parser.parseOptionalKeyword(
+            &word, {"column", "row", "heads", "experts"})))
+      return parser.emitError(loc)
+             << "the name comes before '" << word << "', as in dist.shard "
+             << "\"fc1\" " << word << " over \"tp\"";
     if (parseTarget(parser, target))
       return failure();
-    llvm::SMLoc loc = parser.getCurrentLocation();
+    loc = parser.getCurrentLocation();
     if (failed(parser.parseOptionalKeyword(&word)))
       return parser.emitError(loc)
              << "expected 'column', 'row', 'heads', 'experts', 'input' or "
@@ -274,7 +285,8 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
         return parser.emitError(loc)
                << "'" << word
                << "' must be 'column', 'row', 'heads', 'experts', 'input' or "
-                  "'output'";
+                  "'output', as in dist.shard \""
+               << target << "\" column over \"tp\"";
       kind = *parsed;
       if (parser.parseKeyword("over") || parseAxisList(parser, axes))
         return failure();

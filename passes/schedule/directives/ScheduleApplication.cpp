@@ -170,7 +170,12 @@ ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
       if (near.empty() &&
           llvm::is_contained(fitting, scopes.getTensor(number).name))
         near = scopes.getTensor(number).name;
-  if (!near.empty())
+  if (kind == TargetKind::Module &&
+      !match(scopes, TargetKind::Parameter, pattern).empty())
+    diagnostic << ", but is a parameter: name its module, or write dist.shard "
+                  "parameter \""
+               << pattern << "\" and a list of dimensions";
+  else if (!near.empty())
     diagnostic << "; did you mean \"" << near << "\"?";
   else if (!names.empty())
     diagnostic << ", such as \"" << fitting.back() << "\"";

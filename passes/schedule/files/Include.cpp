@@ -169,6 +169,9 @@ FailureOr<ScheduleOp> Includer::load(IncludeOp include, StringRef file) {
       parseScheduleFile(include.getContext(), file);
   if (failed(holder))
     return emitError(include.getLoc()) << "cannot include " << file;
+  if ((*holder)->getOps<ScheduleOp>().empty())
+    return emitError(include.getLoc())
+           << "there is no dist.schedule in " << file;
   FailureOr<ScheduleOp> found =
       findSchedule(**holder, include.getSchedule().value_or(""));
   if (failed(found))

@@ -58,9 +58,11 @@ static StringRef findClause(StringRef before, StringRef word) {
                                                before.size()));
   if (directive.empty() || directive.count('\n') > 1)
     return best;
-  unsigned least = std::max<size_t>(word.size() / 3, 1) + 1;
+  // One mistake in three letters.
+  unsigned least = word.size() / 3 + 1;
   for (StringRef clause : kClauseWords)
-    if (unsigned distance = word.edit_distance(clause); distance < least) {
+    if (unsigned distance = word.edit_distance(clause);
+        distance < least && clause.size() > 2) {
       least = distance;
       best = clause;
     }
@@ -85,6 +87,10 @@ static std::string findHelp(MLIRContext *context, StringRef text,
       return ("a name is in double quotes: write \"" +
               rest.drop_front(open.size()).split(close).first + "\"")
           .str();
+  if (rest.starts_with("\xef\xbb\xbf"))
+    return "the file begins with a byte order mark: save it without";
+  if (rest.starts_with("}") && !findUnclosed(before))
+    return "this '}' closes nothing: leave it out";
   if (rest.starts_with(";"))
     return "nothing stands at the end of a directive: leave out ';'";
   StringRef left = before.rtrim();
@@ -100,9 +106,14 @@ static std::string findHelp(MLIRContext *context, StringRef text,
         .str();
   if (word.empty())
     return "";
-  std::string op = ("dist." + word).str();
-  if (RegisteredOperationName::lookup(op, context))
-    return ("'" + word + "' is an op of dist: write " + op).str();
+  // An op begins its line.
+  if (before.rtrim(" \t").ends_with("\n") || left.empty()) {
+    StringRef next = rest.drop_front(word.size()).ltrim().take_while(isOfWord);
+    std::string lower = word.lower();
+    for (std::string op : {lower, "dist." + lower, lower + "." + next.lower()})
+      if (op != word && RegisteredOperationName::lookup(op, context))
+        return "write " + op;
+  }
   if (StringRef clause = findClause(before, word);
       !clause.empty() && clause != word)
     return ("'" + word + "' is no clause of a directive; did you mean '" +
