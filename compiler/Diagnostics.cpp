@@ -2,6 +2,7 @@
 
 #include "compiler/Diagnostics.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -20,15 +21,6 @@ using namespace mlir::dist;
 /// Columns of a source line that are quoted. A function's signature has many
 /// more.
 static constexpr size_t kMostQuoted = 160;
-
-/// Whether `buffer` begins like text: no control characters but white space.
-static bool isText(const llvm::MemoryBuffer &buffer) {
-  constexpr size_t kLookedAt = 1 << 16;
-  return llvm::none_of(buffer.getBuffer().take_front(kLookedAt),
-                       [](unsigned char c) {
-                         return c == 0x7f || (c < 0x20 && !llvm::isSpace(c));
-                       });
-}
 
 /// The file that a location names, if it is a regular file: a pipe would wait
 /// for a writer, and a device may never end.
@@ -51,7 +43,7 @@ public:
     auto buffer = openNamed(name);
     if (!buffer)
       return buffer.getError();
-    if (!isText(**buffer))
+    if (!isText((*buffer)->getBuffer()))
       return std::make_error_code(std::errc::illegal_byte_sequence);
     return ProxyFileSystem::openFileForRead(name);
   }
@@ -88,7 +80,7 @@ private:
     File &file = entry->second;
     if (isNew)
       if (auto buffer = openNamed(place.getFilename().getValue())) {
-        file.isBinary = !isText(**buffer);
+        file.isBinary = !isText((*buffer)->getBuffer());
         unsigned number = 0;
         for (StringRef line : llvm::split((*buffer)->getBuffer(), '\n'))
           if (++number; line.size() > kMostQuoted)

@@ -12,6 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "passes/schedule/files/SyntaxHelp.h"
 #include "passes/sizes/StaticBounds.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -21,11 +22,6 @@ using namespace mlir::dist;
 OwningOpRef<ModuleOp>
 mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
   stages.begin("parse", "reading " + path.str());
-  if (path.ends_with(".onnx")) {
-    printError(path + " is an ONNX model; import it first: dist-import " +
-               path + " -o MODEL.mlir");
-    return nullptr;
-  }
   llvm::SourceMgr sources;
   quoteText(sources);
   auto buffer = readText(path);
@@ -42,16 +38,25 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
                path + " -o MODEL.mlir");
     return nullptr;
   }
+  if (std::string kind = describeForeign(path, (*buffer)->getBuffer());
+      !kind.empty()) {
+    printError(path + " " + kind);
+    return nullptr;
+  }
   if (std::string deep = findTooDeep((*buffer)->getBuffer()); !deep.empty()) {
     printError(path + ":" + deep);
     return nullptr;
   }
+  StringRef text = (*buffer)->getBuffer();
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, context);
   ErrorKeeper keeper(context);
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(
-          sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  OwningOpRef<ModuleOp> module;
+  {
+    SyntaxHelp help(context, text);
+    module = parseSourceFile<ModuleOp>(
+        sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  }
   if (module && failed(verifyInput(*module)))
     return nullptr;
   return module;

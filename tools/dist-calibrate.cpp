@@ -83,11 +83,14 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
   parseOptions(
-      "dist-calibrate", argc, argv,
+      "dist-calibrate", category, argc, argv,
       "Measures this computer, in some ten seconds, and writes a machine "
       "file of it, which\n--machine of dist-report, dist-run and "
       "dist-compile take: ranks that are threads.\n\n"
-      "What else runs meanwhile makes it slower in the file.\n");
+      "What else runs meanwhile makes it slower in the file.\n",
+      "\nEXAMPLES:\n"
+      "  dist-calibrate -o here.json\n"
+      "  dist-calibrate --ranks 4 -o here.json\n");
   try {
     return finishOutput("dist-calibrate", failed(run()));
   } catch (const std::exception &error) {

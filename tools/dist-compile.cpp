@@ -121,7 +121,11 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
   parseOptions(
-      "dist-compile", argc, argv,
-      "Compiles a module of any level into a bundle, once for all ranks.\n");
+      "dist-compile", category, argc, argv,
+      "Compiles a module of any level into a bundle, once for all ranks.\n",
+      "\nEXAMPLES:\n"
+      "  dist-compile model.mlir --schedule tp.mlir -o model.dist\n"
+      "  dist-compile model.mlir --schedule tp.mlir --mesh tp=4 "
+      "--bind batch=8 -o model.dist\n");
   return finishOutput("dist-compile", failed(run()));
 }

@@ -8,15 +8,15 @@
 #include "dist/DryRun.h"
 #include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
-#include "dist/ModelArgument.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
 #include "dist/StreamMode.h"
+#include "dist/ToolArguments.h"
 #include "dist/Version.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -52,11 +52,6 @@ static std::string describeJson(const Program &program,
                {"ranks", program.manifest.mesh.size()},
                {"outputs", std::move(outputs)},
                {"seconds", result.seconds}});
-}
-
-[[noreturn]] static void refuseEmpty(const std::string &option) {
-  throw Error(option +
-              " has an empty value; leave the option out, or give it one");
 }
 
 /// Says what ranks would do; whether a run would not fail.
@@ -108,6 +103,23 @@ static void run(const Options &options) {
   flushStandardOutput();
 }
 
+/// As CLI11 takes them, whatever they begin with: from the last to the first.
+static std::vector<std::string>
+writeArguments(const std::vector<ToolArgument> &given) {
+  std::vector<std::string> texts, models;
+  for (const auto &[option, value, text] : given)
+    if (option.empty())
+      models.push_back(value);
+    else if (option.size() == 1)
+      texts.push_back("-" + option + value);
+    else
+      texts.push_back("--" + option + (value.empty() ? "" : "=" + value));
+  texts.push_back("--");
+  texts.insert(texts.end(), models.begin(), models.end());
+  std::reverse(texts.begin(), texts.end());
+  return texts;
+}
+
 int main(int argc, char **argv) {
   handleSignals("dist-exec");
   Options options;
@@ -121,57 +133,62 @@ int main(int argc, char **argv) {
   CLI::App app("Runs a bundle made by dist-compile, on as many ranks as its "
                "mesh has devices.",
                "dist-exec");
+  app.footer("EXAMPLES:\n"
+             "  dist-exec model.dist --random\n"
+             "  dist-exec model.dist --input x=x.npy --output results\n"
+             "  mpirun -n 4 dist-exec model.dist --backend mpi --random");
   app.set_version_flag("--version", std::string("dist ") + kVersion);
+  ToolOptions known = {{"help", {}}, {"h", {}}, {"version", {}}};
+  auto add = [&](const std::string &name, auto &variable,
+                 const std::string &help, ToolOption kind) {
+    known[name.substr(name.rfind('-') == 1 ? 2 : 1)] = kind;
+    return app.add_option(name, variable, help)->type_name(kind.value);
+  };
+  using Kind = ToolOption;
   app.add_option("bundle", options.bundles, "The bundle, a folder OUT.dist");
-  app.add_option("--weights", options.run.weights,
-                 "Parameters (.safetensors), in place of the bundle's own");
-  app.add_option("--input", options.inputs, std::string(inputForms) + rangeHelp)
+  add("--weights", options.run.weights,
+      "Parameters (.safetensors), in place of the bundle's own",
+      {Kind::Text, "FILE.safetensors"});
+  add("--input", options.inputs, std::string(inputForms) + rangeHelp,
+      {Kind::Text, "NAME=VALUE"})
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag("--random{0}", options.seed,
                std::string(randomHelp) + "; --random=SEED")
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
-  app.add_option("--output", options.output,
-                 "Folder that receives NAME.npy for each result, whole");
-  app.add_option("--backend", options.run.backend, backendHelp)
-      ->capture_default_str();
-  app.add_option("-n", options.run.processes, processesHelp)
-      ->excludes("--backend");
-  app.add_option("--timeout", options.run.timeoutSeconds, timeoutHelp);
-  app.add_option("--bind-address", options.run.bindAddress, bindAddressHelp);
-  app.add_option("--mpi", options.run.mpi, mpiHelp);
-  app.add_option("--port", options.run.port, portHelp)
-      ->check(CLI::Range(0, 65535));
-  app.add_option("--repeat", options.run.repeat, repeatHelp)
-      ->check([](const std::string &value) {
-        int64_t number = 0;
-        const char *end = value.data() + value.size();
-        auto [rest, error] = std::from_chars(value.data(), end, number);
-        return error == std::errc() && rest == end && number >= 1
-                   ? ""
-                   : value + ": must be a whole number of at least 1, and less "
-                             "than 2^63";
-      })
-      ->capture_default_str();
-  app.add_option("--trace", options.trace,
-                 "The last run as a trace, for chrome://tracing or Perfetto, "
-                 "or as a page for a browser (*.html)");
-  app.add_option("--link", options.link,
-                 std::string(linkHelp) + ": " + linkForm);
-  app.add_option("--streams", options.streams, streamsHelp);
+  known["random"] = {Kind::Flag, "SEED"};
+  add("--output", options.output,
+      "Folder that receives NAME.npy for each result, whole",
+      {Kind::Text, "FOLDER"});
+  add("--backend", options.run.backend, backendHelp, {Kind::Text, "NAME"});
+  add("-n", options.run.processes, processesHelp, {Kind::Whole, "N"});
+  add("--timeout", options.run.timeoutSeconds, timeoutHelp,
+      {Kind::Number, "SECONDS"});
+  add("--bind-address", options.run.bindAddress, bindAddressHelp,
+      {Kind::Text, "ADDRESS"});
+  add("--mpi", options.run.mpi, mpiHelp, {Kind::Text, "openmpi|mpich"});
+  add("--port", options.run.port, portHelp, {Kind::Whole, "N"});
+  add("--repeat", options.run.repeat, repeatHelp, {Kind::Whole, "N"});
+  add("--trace", options.trace,
+      "The last run as a trace, for chrome://tracing or Perfetto, or as a page "
+      "for a browser (*.html)",
+      {Kind::Text, "FILE.json|FILE.html"});
+  add("--link", options.link, linkHelp, {Kind::Text, linkForm});
+  add("--streams", options.streams, streamsHelp, {Kind::Text, "MODE"});
   app.add_flag("--json", options.json, jsonHelp);
+  known["json"] = {};
   app.add_flag("--dry-run", options.isDryRun,
                "Say what ranks would load, hold and send, and where they would "
                "fail; run nothing");
-  app.add_option("--ranks", options.ranks,
-                 "With --dry-run: which ranks, as in 0,17,100-103 (0)");
+  known["dry-run"] = {};
+  add("--ranks", options.ranks,
+      "With --dry-run: which ranks, as in 0,17,100-103 (0)",
+      {Kind::Text, "RANKS"});
   try {
-    // CLI11 would take what follows "--name=" for its value.
-    for (std::string text : std::vector<std::string>(argv + 1, argv + argc))
-      if (text.rfind("--", 0) == 0 && text.find('=') == text.size() - 1)
-        refuseEmpty(text.substr(0, text.size() - 1));
+    std::vector<ToolArgument> given =
+        readArguments("dist-exec", {argv + 1, argv + argc}, known);
     try {
-      app.parse(argc, argv);
+      app.parse(writeArguments(given));
     } catch (const CLI::Success &error) { // --help
       app.exit(error);
       flushStandardOutput();
@@ -179,13 +196,10 @@ int main(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
       throw Error(std::string(error.what()) + " (--help lists the options)");
     }
-    for (const CLI::Option *option : app.get_options())
-      for (const std::string &value : option->results())
-        if (value.empty())
-          refuseEmpty(option->get_name());
+    checkModel(given, "OUT.dist", known);
     if (app.count("-n") > 0 && options.run.processes < 1)
-      throw Error("-n: must be at least 1");
-    checkModel(options.bundles, "OUT.dist");
+      throw Error("-n " + std::to_string(options.run.processes) +
+                  ": must be at least 1");
     if (!options.ranks.empty() && !options.isDryRun)
       throw Error("--ranks is for --dry-run: a run has all ranks");
     options.run.trace = !options.trace.empty();

@@ -81,8 +81,13 @@ int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
   ::dist::handleSignals("dist-import");
   llvm::cl::HideUnrelatedOptions(category);
-  parseOptions("dist-import", argc, argv,
-               "Imports an exported model as linalg on tensors\n", &operators);
+  parseOptions("dist-import", category, argc, argv,
+               "Imports an exported model as linalg on tensors\n",
+               "\nEXAMPLES:\n"
+               "  dist-import model.onnx -o model.mlir\n"
+               "  dist-import model.onnx --bind batch=8 -o model.mlir\n"
+               "  dist-import --operators\n",
+               &operators);
 
   if (operators)
     return finishOutput("dist-import", listOperators());

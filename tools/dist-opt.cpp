@@ -92,12 +92,16 @@ static LogicalResult run(int argc, char **argv, StringRef input,
     return failure();
   }
   ::dist::noteInput(input.str());
-  if (std::string deep = isBytecode((*file)->getMemBufferRef())
-                             ? ""
-                             : findTooDeep((*file)->getBuffer());
-      !deep.empty()) {
-    llvm::errs() << "error: " << input << ":" << deep << "\n";
-    return failure();
+  if (!isBytecode((*file)->getMemBufferRef())) {
+    if (std::string kind = describeForeign(input, (*file)->getBuffer());
+        !kind.empty()) {
+      llvm::errs() << "error: " << input << " " << kind << "\n";
+      return failure();
+    }
+    if (std::string deep = findTooDeep((*file)->getBuffer()); !deep.empty()) {
+      llvm::errs() << "error: " << input << ":" << deep << "\n";
+      return failure();
+    }
   }
   auto out = OutputStream::open(output);
   if (!out) {
@@ -143,6 +147,10 @@ int main(int argc, char **argv) {
                                     llvm::cl::value_desc("filename"),
                                     llvm::cl::init("-"));
   parseArguments("dist-opt", argc, argv, help,
+                 "\nEXAMPLES:\n"
+                 "  dist-opt model.mlir --dist-apply-schedule=file=tp.mlir\n"
+                 "  dist-opt model.mlir --dist-apply-schedule=file=tp.mlir "
+                 "--dist-spmd -o model.tp.mlir\n",
                  llvm::cl::getRegisteredOptions().lookup("show-dialects"));
   checkOptions("dist-opt");
   printNoOps();

@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
   parseOptions(
-      "dist-report", argc, argv,
+      "dist-report", category, argc, argv,
       "Reports every collective of a model with a schedule (--schedule), of a "
       "training step,\nor of a program at level 3 (dist-opt --dist-spmd): why "
       "it is there, what a rank\nsends for it, and what a rank holds and "
@@ -83,6 +83,11 @@ int main(int argc, char **argv) {
       "the tensors\nalive at once in program order, arguments included. Work "
       "is "
       "that of contractions:\na multiplication and an addition are 2 FLOP.\n",
+      "\nEXAMPLES:\n"
+      "  dist-report model.mlir --schedule tp.mlir\n"
+      "  dist-report model.mlir --schedule tp.mlir --machine 8xH100 "
+      "--simulate\n"
+      "  dist-report model.mlir --compare tp.mlir dp.mlir\n",
       &options.printMachine);
   return finishOutput("dist-report", failed(run()));
 }

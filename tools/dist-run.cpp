@@ -156,10 +156,15 @@ private:
 
 static void readOptions(int argc, char **argv) {
   HeldErrors errors;
-  parseOptions("dist-run", argc, argv,
+  parseOptions("dist-run", category, argc, argv,
                "Compiles a module of any level, once for all "
                "ranks, and runs it; or runs "
                "a bundle.\n",
+               "\nEXAMPLES:\n"
+               "  dist-run model.mlir --random\n"
+               "  dist-run model.mlir --schedule tp.mlir --input x=x.npy "
+               "--output results\n"
+               "  dist-run model.mlir --schedule tp.mlir --random --verify\n",
                /*instead=*/nullptr, [&] {
                  std::string text = errors.take();
                  host::endWith(StringRef(text).rtrim().str(), tell);

@@ -85,7 +85,11 @@ LogicalResult Gradients::chooseArguments() {
   }
   SmallVector<StringRef> names;
   for (BlockArgument argument : function.getArguments())
-    names.push_back(getName(argument));
+    names.push_back(
+        !request.onlyParameters ||
+                function.getArgAttr(argument.getArgNumber(), kParameterAttr)
+            ? getName(argument)
+            : "");
   llvm::SetVector<unsigned> chosen;
   for (const std::string &text : request.wrt) {
     std::string error;
@@ -122,13 +126,18 @@ LogicalResult Gradients::chooseArguments() {
       continue;
     InFlightDiagnostic diagnostic =
         function.emitError(request.option)
-        << text << " matches no parameter or input of floats";
+        << text << " matches no parameter "
+        << (request.onlyParameters ? "of floats" : "or input of floats");
+    if (std::string inside = text + "."; llvm::any_of(
+            names, [&](StringRef name) { return name.starts_with(inside); }))
+      return diagnostic << ", but is a module: its parameters are '" << inside
+                        << "**'";
     if (StringRef(text).contains('*') && !StringRef(text).contains("**"))
       diagnostic << " ('*' is any run of characters but a dot, '**' of any)";
     SmallVector<StringRef> possible;
     for (auto [argument, name] :
          llvm::zip_equal(function.getArguments(), names))
-      if (isDifferentiable(argument.getType()))
+      if (isDifferentiable(argument.getType()) && !name.empty())
         possible.push_back(name);
     if (StringRef near = findNearMiss(text, possible); !near.empty())
       diagnostic << "; did you mean '" << near << "'?";

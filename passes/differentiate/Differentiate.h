@@ -23,6 +23,8 @@ struct GradientRequest {
   /// Globs of the names of parameters and inputs; empty: all parameters of
   /// floats.
   ArrayRef<std::string> wrt;
+  /// Whether `wrt` names parameters alone.
+  bool onlyParameters = false;
   /// Checks whether a chosen argument may be differentiated; else emits an
   /// error. May be null.
   llvm::function_ref<LogicalResult(unsigned)> accept = nullptr;

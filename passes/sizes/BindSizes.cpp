@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/FoldUtils.h"
 #include "passes/sizes/Passes.h"
@@ -521,9 +522,10 @@ bool mlir::dist::hasUnknownSizes(ModuleOp module) {
 
 LogicalResult mlir::dist::bindSizes(ModuleOp module,
                                     ArrayRef<SizeBinding> bindings) {
-  // Operands may not fit each other any more.
+  // Operands may not fit each other any more. Of slices MLIR's verifier speaks,
+  // too, in fewer words.
   return failure(failed(Binder(module).run(bindings)) ||
-                 failed(verifyInput(module)));
+                 failed(checkStaticBounds(module)) || failed(verify(module)));
 }
 
 //===----------------------------------------------------------------------===//

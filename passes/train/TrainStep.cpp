@@ -269,6 +269,7 @@ LogicalResult StepBuilder::addGradients() {
   gradients.function = function.getSymName();
   gradients.result = resultName;
   gradients.wrt = request.parameters;
+  gradients.onlyParameters = true;
   gradients.option = "parameters= (dist-run: --train-parameters) ";
   gradients.cotangent = kCotangent;
   auto accept = [&](unsigned argument) -> LogicalResult {
@@ -301,13 +302,6 @@ LogicalResult StepBuilder::addGradients() {
     return failure();
   for (auto [i, argument] : llvm::enumerate(*arguments)) {
     auto name = function.getArgAttrOfType<StringAttr>(argument, kParameterAttr);
-    auto made =
-        function.getResultAttrOfType<StringAttr>(known + i, kOutputAttr);
-    if (!name)
-      return function.emitError("has a gradient ")
-             << made
-             << " that is of no parameter: parameters= (dist-run: "
-                "--train-parameters) names parameters";
     trained.push_back(
         {argument, getTerminator()->getOperand(known + i), name.str(), 0, {}});
   }

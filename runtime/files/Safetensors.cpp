@@ -95,15 +95,19 @@ Safetensors::Safetensors(const std::string &path)
   auto fail = [&](const std::string &what) {
     throw Error(path + ": not a safetensors file: " + what);
   };
+  // The format's own limit.
+  constexpr uint64_t maxHeaderBytes = 100'000'000;
   uint64_t headerBytes = 0;
   if (mapped.bytes < 8)
     fail("it has only " + std::to_string(mapped.bytes) + " bytes");
   std::memcpy(&headerBytes, mapped.data(), 8);
+  if (mapped.text()[0] == '{' && headerBytes > maxHeaderBytes)
+    fail("it is JSON, perhaps an index, which names the files that hold the "
+         "parameters. Save them in one file: safetensors.torch.save_file("
+         "model.state_dict(), \"model.safetensors\") in Python");
   if (headerBytes > static_cast<uint64_t>(mapped.bytes) - 8)
     fail("a header of " + std::to_string(headerBytes) + " bytes in a file of " +
          std::to_string(mapped.bytes));
-  // The format's own limit.
-  constexpr uint64_t maxHeaderBytes = 100'000'000;
   if (headerBytes > maxHeaderBytes)
     fail("a header of " + std::to_string(headerBytes) + " bytes; at most " +
          std::to_string(maxHeaderBytes) + " are allowed");

@@ -51,6 +51,9 @@ public:
 /// --timeout, or its default.
 std::chrono::milliseconds timeoutOf(const RunOptions &options);
 
+/// "the program's mesh has 4 devices", or why it has one.
+std::string describeDevices(const Mesh &mesh);
+
 /// A manifest's ranks and communicators, for a backend.
 Topology topologyOf(const Manifest &manifest);
 

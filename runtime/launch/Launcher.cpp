@@ -22,6 +22,8 @@ static const BackendLauncher *const launchers[] = {
     &threadsLauncher(), &processesLauncher(), &mpiLauncher()};
 
 static const BackendLauncher &findLauncher(const std::string &name) {
+  if (name.empty())
+    return threadsLauncher();
   std::string known;
   for (const BackendLauncher *launcher : launchers) {
     if (name == launcher->name())
@@ -32,8 +34,8 @@ static const BackendLauncher &findLauncher(const std::string &name) {
 }
 
 static const BackendLauncher &findLauncher(const RunOptions &options) {
-  return findLauncher(options.processes ? processesLauncher().name()
-                                        : options.backend);
+  return options.processes ? processesLauncher()
+                           : findLauncher(options.backend);
 }
 
 static void checkBackend(const RunOptions &options) {
@@ -41,6 +43,14 @@ static void checkBackend(const RunOptions &options) {
   if (options.processes < 0)
     throw Error("-n " + std::to_string(options.processes) +
                 ": must be at least 1");
+  if (options.processes && options.backend == mpiLauncher().name())
+    throw Error("-n with --backend mpi: mpirun starts the ranks: mpirun -n " +
+                std::to_string(options.processes) +
+                " dist-exec … --backend mpi, without -n at the end");
+  if (options.processes && !options.backend.empty() &&
+      &launcher != &findLauncher(options.backend))
+    throw Error("-n is --backend processes: leave out --backend " +
+                options.backend);
   if (&launcher != &mpiLauncher()) {
     if (!options.bindAddress.empty() || options.port)
       throw Error(std::string(options.port ? "--port" : "--bind-address") +
@@ -101,6 +111,15 @@ void dist::endWith(const std::string &error, const Tell &tell) {
 
 std::string dist::targetOf(const std::string &backend) {
   return findLauncher(backend).target();
+}
+
+std::string dist::describeDevices(const Mesh &mesh) {
+  if (mesh.axes.empty())
+    return "no schedule was given (dist-run and dist-compile: --schedule "
+           "FILE), so that the program has 1 device";
+  int64_t count = mesh.size();
+  return "the program's mesh has " + std::to_string(count) +
+         (count == 1 ? " device" : " devices");
 }
 
 Topology dist::topologyOf(const Manifest &manifest) {
@@ -166,13 +185,11 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
                 ", but --backend " + launcher.name() + " runs those for " +
                 launcher.target());
   if (options.processes && options.processes != manifest.mesh.size())
-    throw Error("-n " + std::to_string(options.processes) +
-                ": the program's mesh has " +
-                std::to_string(manifest.mesh.size()) +
-                (manifest.mesh.size() == 1 ? " device" : " devices") +
+    throw Error("-n " + std::to_string(options.processes) + ": " +
+                describeDevices(manifest.mesh) +
                 ", and runs on as many processes");
   if (options.repeat < 1)
-    throw Error("repeat " + std::to_string(options.repeat) +
+    throw Error("--repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");
   Arguments arguments(program, inputs, options.weights);
   RanksResult ranks = launcher.run(program, arguments, options);

@@ -404,8 +404,7 @@ static void checkSize(const Manifest &manifest, int64_t processes) {
                   " has started " + count +
                   " processes, and MPI knows of 1 of them" + starter.remedy +
                   remedy);
-  throw Error("the program's mesh has " + n +
-              (ranks == 1 ? " device" : " devices") + ", and MPI has started " +
+  throw Error(describeDevices(manifest.mesh) + ", and MPI has started " +
               std::to_string(processes) +
               (processes == 1 ? " process" : " processes") + remedy);
 }

@@ -280,8 +280,10 @@ static Tensor readInput(const std::string &option, const std::string &value,
                         const TensorDesc &desc, const RandomInputs &random) {
   Tensor tensor;
   RandomForm form;
-  if (readTensorFile(value, tensor))
+  if (readTensorFile(value, tensor)) {
+    checkFits("input '" + desc.name + "' (" + value + ")", desc, tensor);
     return tensor;
+  }
   if (parseRandom(value, form))
     return form.hasRange ? makeInRange(option, desc, form)
                          : makeFor(desc, form.seed, random);

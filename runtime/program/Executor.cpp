@@ -39,12 +39,34 @@ std::string dist::findMisfit(const std::string &from, const TensorDesc &desc,
   return "";
 }
 
-static void checkFits(const std::string &from, const TensorDesc &desc,
-                      const Tensor &tensor) {
+void dist::checkFits(const std::string &from, const TensorDesc &desc,
+                     const Tensor &tensor) {
   std::string why = findMisfit(from, desc, tensor, /*readsValues=*/true);
   if (!why.empty())
     throw Error(why);
 }
+
+namespace {
+/// Arguments that nobody gives: the first, and how many more.
+class Missing {
+public:
+  void add(const TensorDesc &desc, const Shape &shape) {
+    constexpr size_t kMost = 8;
+    if (names.insert(desc.name).second && names.size() <= kMost)
+      lines +=
+          "\n  " + desc.name + " " + dtypeName(desc.dtype) + toString(shape);
+    more = names.size() <= kMost
+               ? ""
+               : "\n  and " + std::to_string(names.size() - kMost) + " more";
+  }
+  std::string text() const { return lines + more; }
+  /// Parts of a parameter are one.
+  std::set<std::string> names;
+
+private:
+  std::string lines, more;
+};
+} // namespace
 
 /// A constant's data, which nobody but the bundle itself has.
 static const Tensor *findConstant(const Program &program,
@@ -71,10 +93,8 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
                        "(--weights FILE.safetensors)");
   if (!path.empty())
     weightsFile.emplace(path);
-  std::string missingInputs, missingWeights;
+  Missing missingInputs, missingWeights;
   std::map<std::string, bool> used;
-  // Parts of a parameter are one.
-  std::set<std::string> missing;
   for (const TensorDesc &desc : program.manifest.arguments) {
     const Tensor *source = nullptr;
     if (desc.kind == TensorDesc::Constant) {
@@ -86,9 +106,8 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
                                      : nullptr;
       if (given != inputs.end())
         used[desc.name] = true;
-      if (!source && missing.insert(desc.name).second)
-        missingWeights += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
-                          toString(desc.sourceShape());
+      if (!source)
+        missingWeights.add(desc, desc.sourceShape());
       if (source)
         checkFits(
             "parameter '" + desc.name + "'" +
@@ -98,8 +117,7 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
       auto it = inputs.find(desc.name);
       used[desc.name] = true;
       if (it == inputs.end()) {
-        missingInputs += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
-                         toString(desc.globalShape);
+        missingInputs.add(desc, desc.globalShape);
       } else {
         source = &it->second;
         checkFits("input '" + desc.name + "'", desc, *source);
@@ -117,6 +135,7 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
                                 desc.name == owner && owner != name;
                        });
   };
+  const std::set<std::string> &missing = missingWeights.names;
   if (weightsFile && !missing.empty() &&
       std::all_of(missing.begin(), missing.end(), isState))
     throw Error(weightsFile->path() +
@@ -124,17 +143,18 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
                 "from these parameters, give the model to dist-run --train, "
                 "which starts them; to run this step, name a file that has "
                 "them (--weights):" +
-                missingWeights);
-  if (!missingWeights.empty())
+                missingWeights.text());
+  if (!missing.empty())
     throw Error(weightsFile ? weightsFile->path() +
                                   ": parameters not in this file "
                                   "(--weights names another):" +
-                                  missingWeights
+                                  missingWeights.text()
                             : "no weights file (--weights FILE.safetensors) "
                               "for the parameters:" +
-                                  missingWeights);
-  if (!missingInputs.empty())
-    throw Error("inputs not given (--input NAME=FILE.npy):" + missingInputs);
+                                  missingWeights.text());
+  if (!missingInputs.names.empty())
+    throw Error("inputs not given (--input NAME=FILE.npy):" +
+                missingInputs.text());
   for (const auto &[name, tensor] : inputs)
     if (!used.count(name)) {
       std::string known;

@@ -41,6 +41,11 @@ static std::string findFile(const std::string &folder,
 }
 
 Program dist::loadBundle(const std::string &folder) {
+  if (fs::is_regular_file(folder))
+    throw Error(folder +
+                " is no bundle, which is a folder: dist-compile MODEL.mlir -o "
+                "OUT.dist makes one of a program, and dist-run runs a program "
+                "at once");
   Program program;
   program.folder = folder;
   const Manifest &manifest = program.manifest =

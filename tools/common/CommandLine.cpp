@@ -1,16 +1,16 @@
 //===- CommandLine.cpp - What all tools ask of their options --------------===//
 
 #include "tools/common/CommandLine.h"
-#include "dist/ModelArgument.h"
+#include "dist/ToolArguments.h"
 #include "dist/Version.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
-#include <optional>
 #include <unistd.h>
 
 using namespace mlir;
@@ -43,15 +43,12 @@ static std::string findFault(const cl::Option &option) {
   if (option.getNumOccurrences() > 1 && !isList)
     return "is given " + std::to_string(option.getNumOccurrences()) +
            " times; give it once";
-  // One whose value may be left out means something without.
   if (option.getNumOccurrences() == 0 ||
       option.getValueExpectedFlag() == cl::ValueOptional)
     return "";
-  auto text = dynamic_cast<const cl::opt<std::string> *>(&option);
+  // "a,,b" has an empty text.
   auto texts = dynamic_cast<const cl::list<std::string> *>(&option);
-  if ((text && text->empty()) ||
-      (texts &&
-       llvm::any_of(*texts, [](StringRef one) { return one.empty(); })))
+  if (texts && llvm::any_of(*texts, [](StringRef one) { return one.empty(); }))
     return "has an empty value; leave the option out, or give it one";
   return "";
 }
@@ -96,8 +93,52 @@ static bool hasStandardInput() {
   leaveTool();
 }
 
+/// What is registered, as ToolArguments.h wants it; numbers are told from texts
+/// where `category` has them: not all of the libraries' have type information.
+static ::dist::ToolOptions describeOptions(const cl::OptionCategory *category) {
+  using Kind = ::dist::ToolOption;
+  ::dist::ToolOptions options;
+  for (auto [name, option] : cl::getRegisteredOptions()) {
+    Kind &one = options[name.str()];
+    one.value = option->ValueStr.str();
+    if (option->getValueExpectedFlag() != cl::ValueRequired)
+      continue;
+    if (one.value.empty())
+      one.value = "VALUE";
+    one.kind = Kind::Text;
+    if (!llvm::is_contained(option->Categories, category))
+      continue;
+    if (dynamic_cast<cl::opt<int64_t> *>(option) ||
+        dynamic_cast<cl::opt<int> *>(option))
+      one.kind = Kind::Whole;
+    else if (dynamic_cast<cl::opt<uint64_t> *>(option) ||
+             dynamic_cast<cl::opt<unsigned> *>(option))
+      one.kind = Kind::Positive;
+    else if (dynamic_cast<cl::opt<double> *>(option))
+      one.kind = Kind::Number;
+    else if (auto level =
+                 dynamic_cast<cl::opt<llvm::CodeGenOptLevel> *>(option))
+      for (unsigned i = 0; i < level->getParser().getNumOptions(); ++i)
+        one.choices.push_back(level->getParser().getOption(i).str());
+  }
+  return options;
+}
+
+/// Categories are listed by name: libraries' come after `own`, which gets
+/// --help and --version.
+static void sortCategories(cl::OptionCategory &own) {
+  static cl::OptionCategory ofLibraries("options of MLIR");
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (!llvm::is_contained(option->Categories, &own))
+      option->Categories = {
+          option->Categories.front() == &cl::getGeneralCategory() ? &ofLibraries
+                                                                  : &own};
+}
+
 void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
-                                StringRef overview, const cl::Option *instead) {
+                                StringRef overview, StringRef examples,
+                                const cl::Option *instead,
+                                cl::OptionCategory *category) {
   // What is missing, or too much, is told here: LLVM does not know what for.
   llvm::SmallSetVector<cl::Option *, 4> required;
   auto relax = [&](cl::Option *option) {
@@ -110,35 +151,37 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
   llvm::for_each(positional, relax);
   for (auto [name, option] : cl::getRegisteredOptions())
     relax(option);
-  cl::opt<std::string> *model = nullptr;
-  if (!positional.empty())
-    model = dynamic_cast<cl::opt<std::string> *>(positional.front());
-  std::optional<cl::list<std::string>> others;
-  if (positional.size() == 1)
-    others.emplace(cl::Positional, cl::desc(""));
+  cl::Option *model = positional.empty() ? nullptr : positional.front();
 
-  // LLVM replaces @NAME by the contents of the file NAME; not so here.
-  llvm::vfs::InMemoryFileSystem noFiles;
-  cl::SetVersionPrinter(printVersion);
-  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs(),
-                                   &noFiles))
-    leaveTool();
-
-  if (model && !(instead && instead->getNumOccurrences() > 0)) {
-    std::vector<std::string> given;
-    if (model->getNumOccurrences() > 0 ||
-        (!required.contains(model) && hasStandardInput()))
-      given.push_back(*model);
-    if (others)
-      given.insert(given.end(), others->begin(), others->end());
-    try {
-      ::dist::checkModel(given, model->HelpStr.str());
-    } catch (const ::dist::Error &error) {
-      fail(tool, error.what());
-    }
+  if (category)
+    sortCategories(*category);
+  ::dist::ToolOptions known = describeOptions(category);
+  std::vector<::dist::ToolArgument> given;
+  auto check = [&] { ::dist::checkModel(given, model->HelpStr.str(), known); };
+  try {
+    given = ::dist::readArguments(tool.str(), {argv + 1, argv + argc}, known);
+    auto isModel = [](const auto &argument) { return argument.option.empty(); };
+    if (positional.size() == 1 && llvm::count_if(given, isModel) > 1)
+      check();
+    if (auto extra = llvm::find_if(given, isModel);
+        positional.empty() && extra != given.end())
+      fail(tool, "'" + extra->text +
+                     "' belongs to no option (--help lists the "
+                     "options)");
+    // LLVM replaces @NAME by the contents of the file NAME; not so here.
+    llvm::vfs::InMemoryFileSystem noFiles;
+    cl::SetVersionPrinter(printVersion);
+    cl::extrahelp examplesAtTheEnd(examples);
+    if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs(),
+                                     &noFiles))
+      leaveTool();
+    if (model && llvm::none_of(given, isModel) &&
+        !(instead && instead->getNumOccurrences() > 0) &&
+        (required.contains(model) || !hasStandardInput()))
+      check();
+  } catch (const ::dist::Error &error) {
+    fail(tool, error.what());
   }
-  if (others)
-    others->removeArgument();
   for (cl::Option *option : required)
     if (option != model && option->getNumOccurrences() == 0)
       fail(tool, "no -" + option->ArgStr + ": give -" + option->ArgStr + " " +
@@ -157,13 +200,14 @@ static void removeUnrelated() {
     option->removeArgument();
 }
 
-void mlir::dist::parseOptions(StringRef tool, int argc, char **argv,
-                              StringRef overview, const cl::Option *instead,
+void mlir::dist::parseOptions(StringRef tool, cl::OptionCategory &category,
+                              int argc, char **argv, StringRef overview,
+                              StringRef examples, const cl::Option *instead,
                               std::function<void()> leave) {
   beforeLeaving = std::move(leave);
   removeUncheckedOutputs();
   removeUnrelated();
-  parseArguments(tool, argc, argv, overview, instead);
+  parseArguments(tool, argc, argv, overview, examples, instead, &category);
   checkOptions(tool);
   beforeLeaving = nullptr;
 }

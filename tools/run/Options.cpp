@@ -25,10 +25,10 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
     : common(category), training(category),
       input(cl::Positional, cl::desc("IN.mlir or OUT.dist"), cl::Required,
             cl::cat(category)),
-      backend("backend", cl::desc(host::backendHelp), cl::init("threads"),
+      backend("backend", cl::desc(host::backendHelp), cl::value_desc("NAME"),
               cl::cat(category)),
       processes("n", cl::desc(host::processesHelp), cl::value_desc("N"),
-                cl::cat(category)),
+                cl::Prefix, cl::cat(category)),
       bindAddress("bind-address", cl::desc(host::bindAddressHelp),
                   cl::value_desc("ADDRESS"), cl::cat(category)),
       mpi("mpi", cl::desc(host::mpiHelp), cl::value_desc("openmpi|mpich"),
@@ -187,8 +187,6 @@ static void checkApply(const RunToolOptions &options) {
 }
 
 void RunToolOptions::check() const {
-  if (processes.getNumOccurrences() && backend.getNumOccurrences())
-    throw host::Error("-n is --backend processes: leave out --backend");
   if (processes.getNumOccurrences() && processes < 1)
     throw host::Error("-n " + std::to_string(processes) +
                       ": must be at least 1");

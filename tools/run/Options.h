@@ -41,7 +41,7 @@ struct RunToolOptions {
   llvm::cl::opt<int64_t> processes;
   llvm::cl::opt<std::string> bindAddress;
   llvm::cl::opt<std::string> mpi;
-  llvm::cl::opt<int> port;
+  llvm::cl::opt<int64_t> port;
   llvm::cl::opt<double> timeout;
   llvm::cl::list<std::string> inputs;
   llvm::cl::opt<std::string> random, output, verify, reference;

@@ -13,6 +13,10 @@
 
 namespace mlir::dist {
 
+/// A name in quotes. Without them `what` and `example` say which.
+ParseResult parseName(AsmParser &parser, std::string &name, StringRef what,
+                      StringRef example);
+
 ParseResult parseAxis(AsmParser &parser, AxisRefAttr &axis);
 
 ParseResult parseMeshAxes(AsmParser &parser, MeshAxesAttr &axes);

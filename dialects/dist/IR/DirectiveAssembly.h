@@ -12,6 +12,9 @@
 
 namespace mlir::dist {
 
+/// The pattern of names that a directive is about.
+ParseResult parseTarget(OpAsmParser &parser, std::string &target);
+
 ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes);
 void printAxisList(OpAsmPrinter &printer, Operation *op, ArrayAttr axes);
 
@@ -41,7 +44,10 @@ template <typename Directive> LogicalResult verifyCount(Directive op) {
   if (expected < 1)
     return op.emitOpError() << "expect " << expected << " must be at least 1";
   if (op.getOptional())
-    return op.emitOpError() << "is 'optional' and expects places";
+    return op.emitOpError() << "is 'optional', so that it may match nothing, "
+                            << "and expects " << expected
+                            << (expected == 1 ? " place" : " places")
+                            << ": leave out one of the two";
   return success();
 }
 

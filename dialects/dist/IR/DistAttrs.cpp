@@ -101,18 +101,26 @@ Diagnostic &mlir::dist::operator<<(Diagnostic &diagnostic, MeshAxesAttr axes) {
   return appendText(diagnostic, axes);
 }
 
+ParseResult mlir::dist::parseName(AsmParser &parser, std::string &name,
+                                  StringRef what, StringRef example) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalString(&name)))
+    return success();
+  // A pattern is several words.
+  StringRef word;
+  bool isName =
+      succeeded(parser.parseOptionalKeyword(&word)) && !word.ends_with(".");
+  return parser.emitError(loc)
+         << "expected " << what << " in quotes, " << (isName ? "" : "such as ")
+         << "\"" << (isName ? word : example) << "\"";
+}
+
 ParseResult mlir::dist::parseAxis(AsmParser &parser, AxisRefAttr &axis) {
   std::string name;
   int64_t pre = 1, size = 0;
+  if (parseName(parser, name, "the name of an axis", "tp"))
+    return failure();
   llvm::SMLoc loc = parser.getCurrentLocation();
-  if (failed(parser.parseOptionalString(&name))) {
-    StringRef word;
-    bool isWord = succeeded(parser.parseOptionalKeyword(&word));
-    return parser.emitError(loc) << "expected the name of an axis in quotes, "
-                                 << (isWord ? "" : "such as ") << "\""
-                                 << (isWord ? word : "tp") << "\"";
-  }
-  loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalLParen())) {
     if (parser.parseInteger(pre) || parser.parseRParen() ||
         parser.parseInteger(size))
@@ -169,8 +177,8 @@ ParseResult mlir::dist::parseMeshAxes(AsmParser &parser, MeshAxesAttr &axes) {
           AsmParser::Delimiter::Square, [&]() -> ParseResult {
             std::string name;
             int64_t size;
-            if (parser.parseString(&name) || parser.parseEqual() ||
-                parser.parseInteger(size))
+            if (parseName(parser, name, "the name of an axis", "tp") ||
+                parser.parseEqual() || parser.parseInteger(size))
               return failure();
             list.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
             return success();
@@ -253,6 +261,13 @@ ParseResult mlir::dist::parseDim(AsmParser &parser, DimShardingAttr &dim) {
       subDims.push_back(SubDimAttr::get(context, size, axes));
       continue;
     }
+    std::string name;
+    StringRef word;
+    if (succeeded(parser.parseOptionalString(&name)) ||
+        succeeded(parser.parseOptionalKeyword(&word)))
+      return parser.emitError(loc)
+             << "a dimension is its axes in braces, as in {\"tp\"}, or {} if "
+                "it is whole";
     if (parseAxes(parser, axes, &isOpen))
       return failure();
     if (subDims.empty() && succeeded(parser.parseOptionalKeyword("groups"))) {

@@ -198,7 +198,7 @@ ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
   } else {
     std::string target;
-    if (parser.parseString(&target))
+    if (parseTarget(parser, target))
       return failure();
     result.addAttribute("target", StringAttr::get(context, target));
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Assembly.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/DirectiveAssembly.h"
 #include "dialects/dist/IR/Random.h"
@@ -16,7 +17,7 @@ using namespace mlir::dist;
 ParseResult AnnotateOp::parse(OpAsmParser &parser, OperationState &result) {
   std::string target;
   NamedAttrList annotations;
-  if (parser.parseString(&target) ||
+  if (parseTarget(parser, target) ||
       parser.parseOptionalAttrDict(annotations) || parseCount(parser, result))
     return failure();
   result.addAttribute("target", parser.getBuilder().getStringAttr(target));
@@ -52,7 +53,7 @@ LogicalResult AnnotateOp::verify() {
 static ParseResult parseTargetAlone(OpAsmParser &parser,
                                     OperationState &result) {
   std::string target;
-  if (parser.parseString(&target) || parseCount(parser, result))
+  if (parseTarget(parser, target) || parseCount(parser, result))
     return failure();
   result.addAttribute("target", parser.getBuilder().getStringAttr(target));
   return parser.parseOptionalAttrDict(result.attributes);
@@ -100,7 +101,7 @@ static ParseResult parseTargetOver(OpAsmParser &parser, OperationState &result,
                                    StringRef word = {}) {
   std::string target;
   ArrayAttr axes;
-  if (parser.parseString(&target) || parser.parseKeyword("over") ||
+  if (parseTarget(parser, target) || parser.parseKeyword("over") ||
       parseAxisList(parser, axes))
     return failure();
   result.addAttribute("target", parser.getBuilder().getStringAttr(target));
@@ -166,7 +167,7 @@ LogicalResult RandomStreamsOp::verify() { return verifyTargetOver(*this); }
 ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
   std::string target;
   FlatSymbolRefAttr function;
-  if (parser.parseString(&target) || parser.parseKeyword("with") ||
+  if (parseTarget(parser, target) || parser.parseKeyword("with") ||
       parser.parseAttribute(function, "function", result.attributes) ||
       parseCount(parser, result))
     return failure();
@@ -219,7 +220,7 @@ static void printTexts(OpAsmPrinter &printer, DictionaryAttr texts) {
 
 ParseResult IncludeOp::parse(OpAsmParser &parser, OperationState &result) {
   std::string file;
-  if (parser.parseString(&file))
+  if (parseName(parser, file, "the name of a file", "tp.mlir"))
     return failure();
   result.addAttribute("file", parser.getBuilder().getStringAttr(file));
   FlatSymbolRefAttr schedule;

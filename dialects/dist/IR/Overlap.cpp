@@ -12,7 +12,7 @@ using namespace mlir::dist;
 ParseResult OverlapOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   std::string target;
-  if (parser.parseString(&target))
+  if (parseTarget(parser, target))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("always")))
     result.addAttribute("always", builder.getUnitAttr());

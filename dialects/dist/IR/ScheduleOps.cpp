@@ -35,6 +35,10 @@ void mlir::dist::printAxisList(OpAsmPrinter &printer, Operation *,
   llvm::interleaveComma(axes.getAsRange<AxisRefAttr>(), printer.getStream());
 }
 
+ParseResult mlir::dist::parseTarget(OpAsmParser &parser, std::string &target) {
+  return parseName(parser, target, "a name", "h.*.attn");
+}
+
 LogicalResult mlir::dist::verifyDirectiveAxes(Operation *op,
                                               ArrayRef<AxisRefAttr> axes) {
   auto schedule = cast<ScheduleOp>(op->getParentOp());
@@ -45,17 +49,14 @@ LogicalResult mlir::dist::verifyDirectiveAxes(Operation *op,
 ParseResult mlir::dist::parseCount(OpAsmParser &parser,
                                    OperationState &result) {
   Builder &builder = parser.getBuilder();
+  ArrayRef<StringRef> words(kClauseWords);
   // Each at most once, in any order.
   for (bool isFirst = true;; isFirst = false) {
     SMLoc place = parser.getCurrentLocation();
     StringRef word;
-    if (failed(parser.parseOptionalKeyword(&word,
-                                           {"except", "optional", "expect"}))) {
+    if (failed(parser.parseOptionalKeyword(&word, words.take_back(3)))) {
       if (!isFirst &&
-          succeeded(parser.parseOptionalKeyword(
-              &word, {"over", "groups", "dim", "to", "partial", "low", "high",
-                      "boundary", "zigzag", "always", "never", "chunks", "ring",
-                      "axes", "where", "with"})))
+          succeeded(parser.parseOptionalKeyword(&word, words.drop_back(3))))
         return parser.emitError(place)
                << "'" << word << "' has to stand before 'except', 'optional' "
                << "and 'expect', which come last";
@@ -68,7 +69,7 @@ ParseResult mlir::dist::parseCount(OpAsmParser &parser,
     if (word == "optional") {
       result.addAttribute(word, builder.getUnitAttr());
     } else if (word == "except") {
-      if (parser.parseString(&names))
+      if (parseTarget(parser, names))
         return failure();
       result.addAttribute(word, builder.getStringAttr(names));
     } else {
@@ -127,6 +128,11 @@ static ParseResult parseDimsOrReplicate(OpAsmParser &parser,
     result.addAttribute("replicate", parser.getBuilder().getUnitAttr());
     return success();
   }
+  llvm::SMLoc place = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalLBrace()))
+    return parser.emitError(place)
+           << "the list of dimensions is in square brackets, as in [{\"tp\"}, "
+              "{}]";
   SmallVector<Attribute> dims;
   SmallVector<int64_t> numbers;
   auto parseEntry = [&]() -> ParseResult {
@@ -243,7 +249,7 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword(
           &word, {"parameter", "input", "output", "value"}))) {
     kind = *symbolizeShardTarget(word);
-    if (parser.parseString(&target) ||
+    if (parseTarget(parser, target) ||
         (kind == ShardTarget::Value && parseNumber(parser, result)) ||
         parseDimsOrReplicate(parser, result) ||
         (kind == ShardTarget::Parameter &&
@@ -252,9 +258,15 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
   } else {
     ArrayAttr axes;
-    if (parser.parseString(&target))
-      return failure();
     llvm::SMLoc loc = parser.getCurrentLocation();
+    if (succeeded(parser.parseOptionalKeyword(
+            &word, {"column", "row", "heads", "experts"})))
+      return parser.emitError(loc)
+             << "the name comes before '" << word << "', as in dist.shard "
+             << "\"fc1\" " << word << " over \"tp\"";
+    if (parseTarget(parser, target))
+      return failure();
+    loc = parser.getCurrentLocation();
     if (failed(parser.parseOptionalKeyword(&word)))
       return parser.emitError(loc)
              << "expected 'column', 'row', 'heads', 'experts', 'input' or "
@@ -273,7 +285,8 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
         return parser.emitError(loc)
                << "'" << word
                << "' must be 'column', 'row', 'heads', 'experts', 'input' or "
-                  "'output'";
+                  "'output', as in dist.shard \""
+               << target << "\" column over \"tp\"";
       kind = *parsed;
       if (parser.parseKeyword("over") || parseAxisList(parser, axes))
         return failure();

@@ -70,7 +70,8 @@ static KeptTexts &getKeptTexts() {
 static llvm::Error checkKind(const struct stat &info, bool isStandardInput,
                              uint64_t mostBytes) {
   if (S_ISDIR(info.st_mode))
-    return systemError(EISDIR);
+    return error("it is a folder (a bundle is compiled already: dist-exec and "
+                 "dist-run run it)");
   // Whatever replaces a pipe, or a user who types, ends as well.
   bool isPipe =
       S_ISFIFO(info.st_mode) ||
@@ -196,6 +197,38 @@ mlir::dist::readText(StringRef path, uint64_t mostBytes) {
   if (isFile && !isStandardInput)
     return buffer;
   return getKeptTexts().keep(path, std::move(buffer));
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds
+//===----------------------------------------------------------------------===//
+
+bool mlir::dist::isText(StringRef contents) {
+  constexpr size_t kLookedAt = 1 << 16;
+  return llvm::none_of(contents.take_front(kLookedAt), [](unsigned char c) {
+    return c == 0x7f || (c < 0x20 && !llvm::isSpace(c));
+  });
+}
+
+std::string mlir::dist::describeForeign(StringRef path, StringRef contents) {
+  // "{-#" begins the resources of a program.
+  if (contents.ltrim().starts_with("{") && !contents.ltrim().starts_with("{-#"))
+    return "is JSON; a plan goes with --schedule, and its name ends in .json";
+  if (isText(contents))
+    return "";
+  if (contents.starts_with("\x93NUMPY"))
+    return ("is an array of NumPy; it goes with --input NAME=" + path).str();
+  // The length of a header in JSON comes first.
+  if (contents.drop_front(std::min<size_t>(8, contents.size()))
+          .starts_with("{"))
+    return ("holds parameters (safetensors); they go with --weights " + path)
+        .str();
+  if (path.ends_with(".onnx"))
+    return ("is an ONNX model; import it first: dist-import " + path +
+            " -o MODEL.mlir")
+        .str();
+  return "is no text; a program is a .mlir file, which dist-import makes of an "
+         "ONNX model";
 }
 
 //===----------------------------------------------------------------------===//

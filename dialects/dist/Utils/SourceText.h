@@ -27,6 +27,14 @@ namespace mlir::dist {
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readText(StringRef path, uint64_t mostBytes = uint64_t(1) << 31);
 
+/// Whether `contents` begin like text: no control characters but white space.
+bool isText(StringRef contents);
+
+/// Of the file `path` that holds no program or schedule as text, as others do
+/// that the tools read: what it is, and which option or tool takes it. Empty
+/// for text.
+std::string describeForeign(StringRef path, StringRef contents);
+
 /// Why the parser must not be given `text`, as "LINE: problem": brackets, signs
 /// or arrows that are nested more than 512 deep. Empty if the text is fine. One
 /// pass over the text.

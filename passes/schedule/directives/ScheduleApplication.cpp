@@ -170,7 +170,12 @@ ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
       if (near.empty() &&
           llvm::is_contained(fitting, scopes.getTensor(number).name))
         near = scopes.getTensor(number).name;
-  if (!near.empty())
+  if (kind == TargetKind::Module &&
+      !match(scopes, TargetKind::Parameter, pattern).empty())
+    diagnostic << ", but is a parameter: name its module, or write dist.shard "
+                  "parameter \""
+               << pattern << "\" and a list of dimensions";
+  else if (!near.empty())
     diagnostic << "; did you mean \"" << near << "\"?";
   else if (!names.empty())
     diagnostic << ", such as \"" << fitting.back() << "\"";
@@ -257,13 +262,18 @@ static bool saysWhole(Operation *directive) {
   return shard && shard.getReplicate();
 }
 
+/// What to do about two directives that contradict each other.
+static constexpr StringLiteral kLeaveOneOut =
+    "; leave one of the two out, or have it leave this out (except \"NAME\")";
+
 /// Why a tensor placed as `before` cannot also be placed as `after`; empty if
 /// it can.
-static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
-                                  ShardingAttr after, bool becomesWhole) {
+static std::string contradictsWhole(ShardingAttr before, bool isWhole,
+                                    ShardingAttr after, bool becomesWhole) {
   bool contradicts = (isWhole && !after.withoutPartial().isReplicated()) ||
                      (becomesWhole && !before.withoutPartial().isReplicated());
-  return contradicts ? "one of them says 'replicate'" : "";
+  return contradicts ? ("one of them says 'replicate'" + kLeaveOneOut).str()
+                     : "";
 }
 
 /// Both placements at once: each dimension as in the one that shards it. Null
@@ -277,7 +287,8 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
   }
   if (a.getPartialAxes() != b.getPartialAxes() ||
       a.getPartialKind() != b.getPartialKind()) {
-    why << "one of them leaves pending what the other does not";
+    why << "one of them leaves pending what the other does not; both have to "
+           "say 'partial', or neither";
     return {};
   }
   SmallVector<DimShardingAttr> dims;
@@ -298,6 +309,8 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
         why << "; to shard it over both, one says [" << number << " = {";
         llvm::interleaveComma(all, why);
         why << "}] in place of its own";
+      } else {
+        why << kLeaveOneOut;
       }
       return {};
     }
@@ -306,7 +319,7 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
     for (AxisRefAttr axis : one.getAllAxes()) {
       for (AxisRefAttr other : axes)
         if (overlaps(axis, other)) {
-          why << "they shard two dimensions over axis " << axis;
+          why << "they shard two dimensions over axis " << axis << kLeaveOneOut;
           return {};
         }
       axes.push_back(axis);
@@ -347,8 +360,7 @@ LogicalResult ScheduleApplication::place(Operation *directive,
   }
   if (all.sharding) {
     std::string reason = contradictsWhole(all.sharding, all.isWhole, sharding,
-                                          saysWhole(directive))
-                             .str();
+                                          saysWhole(directive));
     ShardingAttr both =
         reason.empty() ? merge(all.sharding, sharding, reason) : ShardingAttr();
     if (!both) {
@@ -413,8 +425,7 @@ LogicalResult ScheduleApplication::extend(Constraint &made,
                                           Operation *directive, Operation *op,
                                           ShardingAttr sharding) {
   std::string reason = contradictsWhole(made.op.getSharding(), made.isWhole,
-                                        sharding, saysWhole(directive))
-                           .str();
+                                        sharding, saysWhole(directive));
   ShardingAttr both = reason.empty()
                           ? merge(made.op.getSharding(), sharding, reason)
                           : ShardingAttr();

@@ -56,6 +56,10 @@ static FailureOr<std::string> findFile(IncludeOp include) {
   if (StringRef(path).ends_with(".json"))
     return emitError(include.getLoc())
            << path << " is a plan; only schedules can be included";
+  if (!llvm::sys::fs::exists(path))
+    return emitError(include.getLoc())
+           << "there is no file " << path
+           << "; the path starts at the folder of this schedule";
   return path.str().str();
 }
 
@@ -165,6 +169,9 @@ FailureOr<ScheduleOp> Includer::load(IncludeOp include, StringRef file) {
       parseScheduleFile(include.getContext(), file);
   if (failed(holder))
     return emitError(include.getLoc()) << "cannot include " << file;
+  if ((*holder)->getOps<ScheduleOp>().empty())
+    return emitError(include.getLoc())
+           << "there is no dist.schedule in " << file;
   FailureOr<ScheduleOp> found =
       findSchedule(**holder, include.getSchedule().value_or(""));
   if (failed(found))

@@ -17,6 +17,7 @@
 #include "passes/schedule/directives/ScheduleFunctions.h"
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/Plan.h"
+#include "passes/schedule/files/SyntaxHelp.h"
 #include "passes/sizes/StaticBounds.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
@@ -125,18 +126,19 @@ mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
   if (isBytecode((*text)->getMemBufferRef()))
     return emitError(UnknownLoc::get(context))
            << file << " is MLIR bytecode; a schedule is text";
+  if (std::string kind = describeForeign(file, (*text)->getBuffer());
+      !kind.empty())
+    return emitError(UnknownLoc::get(context)) << file << " " << kind;
   if (std::string deep = findTooDeep((*text)->getBuffer()); !deep.empty())
     return emitError(UnknownLoc::get(context)) << file << ":" << deep;
-  // The parser would report it at the end of the file, in other words.
-  if (std::optional<SourcePlace> unclosed = findUnclosed((*text)->getBuffer()))
-    return emitError(FileLineColLoc::get(context, file, unclosed->line,
-                                         unclosed->column))
-           << "no '}' closes this '{'";
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
-  OwningOpRef<ModuleOp> parsed =
-      parseSourceFile<ModuleOp>(
-          sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  OwningOpRef<ModuleOp> parsed;
+  {
+    SyntaxHelp help(context, (*text)->getBuffer());
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+    parsed = parseSourceFile<ModuleOp>(
+        sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  }
   if (!parsed || failed(verifyInput(parsed.get())))
     return failure();
   return parsed;

@@ -36,6 +36,11 @@ std::string findWeights(const Program &program, const std::string &given);
 std::string findMisfit(const std::string &from, const TensorDesc &desc,
                        const Tensor &tensor, bool readsValues);
 
+/// Throws Error unless `tensor` is what the program wants for `desc`; `from`
+/// says in messages what it is.
+void checkFits(const std::string &from, const TensorDesc &desc,
+               const Tensor &tensor);
+
 /// The source of each argument's data: a tensor of the weights file, of the
 /// bundle's constants, or an input. All ranks of a process share one.
 class Arguments {

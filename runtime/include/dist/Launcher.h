@@ -21,15 +21,16 @@
 namespace dist {
 
 struct RunOptions {
-  /// The backend that runs the ranks: "threads", "processes" or "mpi".
-  std::string backend = "threads";
+  /// The backend that runs the ranks: "threads", "processes" or "mpi"; "" is
+  /// "processes" where their number is given, else "threads".
+  std::string backend;
   /// How long a rank's process may be stopped before the run fails; 60 if not
   /// given. Threads have none.
   std::optional<double> timeoutSeconds;
   /// Of "mpi": the IPv4 address at which rank 0 listens; "": that of processes
   /// on one host. The port; 0: any that is free.
   std::string bindAddress;
-  int port = 0;
+  int64_t port = 0;
   /// "openmpi" or "mpich", where nothing else tells; "" for any.
   std::string mpi;
   /// If not 0, the backend is "processes", and the mesh must have as many

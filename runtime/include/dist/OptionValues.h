@@ -48,8 +48,8 @@ inline constexpr char rangeHelp[] =
 inline constexpr char randomHelp[] =
     "Random values for inputs that --input does not give";
 inline constexpr char backendHelp[] =
-    "What runs the ranks: threads of this process, processes of this host, or "
-    "mpi, where mpirun or srun starts this program";
+    "What runs the ranks: threads of this process (default), processes of this "
+    "host, or mpi, where mpirun or srun starts this program";
 inline constexpr char bindAddressHelp[] =
     "With --backend mpi on several hosts: the IPv4 address of rank 0's host at "
     "which others reach it";

@@ -9,7 +9,7 @@ dist.schedule @s on @m {
 // -----
 
 dist.schedule @s on @m {
-  // expected-error@below {{expected string}}
+  // expected-error@below {{expected a name in quotes, "weight"}}
   dist.shard weight "fc" [{"tp"}]
 }
 

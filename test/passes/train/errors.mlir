@@ -38,7 +38,7 @@
 // OF: error: of=z (dist-run: --loss-of) is no result; did you mean 'y'?
 // TARGET: error: has an argument 'x' already, which a step of training adds (target=NAME, dist-run: --target, renames that of the loss)
 // UNUSED: error: has a loss that depends on no parameter that is trained
-// INPUT: error: has a gradient "x.grad" that is of no parameter: parameters= (dist-run: --train-parameters) names parameters
+// INPUT: error: parameters= (dist-run: --train-parameters) x matches no parameter of floats
 
 func.func @main(%x: tensor<6x4xf32> {dist.input = "x"},
                 %w: tensor<4x8xf32> {dist.parameter = "w"},
