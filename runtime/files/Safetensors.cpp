@@ -99,9 +99,13 @@ Safetensors::Safetensors(const std::string &path)
   if (mapped.bytes < 8)
     fail("it has only " + std::to_string(mapped.bytes) + " bytes");
   std::memcpy(&headerBytes, mapped.data(), 8);
-  if (headerBytes > static_cast<uint64_t>(mapped.bytes) - 8)
+  if (headerBytes > static_cast<uint64_t>(mapped.bytes) - 8) {
+    if (mapped.data()[0] == '{' &&
+        mapped.text().find("\"weight_map\"") != std::string_view::npos)
+      fail("it is an index of such files: name one that has all tensors");
     fail("a header of " + std::to_string(headerBytes) + " bytes in a file of " +
          std::to_string(mapped.bytes));
+  }
   // The format's own limit.
   constexpr uint64_t maxHeaderBytes = 100'000'000;
   if (headerBytes > maxHeaderBytes)
