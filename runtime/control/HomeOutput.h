@@ -1,4 +1,4 @@
-//===- HomeOutput.h - What a process prints, on its way -----------*- C++ -*-===//
+//===- HomeOutput.h - What a process prints, on its way ---------*- C++ -*-===//
 //
 // The output of a process that is not the root goes through a pipe to itself,
 // and from there to the root, line by line.

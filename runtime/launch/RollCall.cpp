@@ -47,7 +47,8 @@ RollCall::RollCall(std::chrono::milliseconds timeout,
   std::optional<StartedAs> as = findStartedAs();
   if (!starter || !as || as->size < 2)
     return;
-  own = openName(starter->process, as->rank, bind);
+  // Not closed: who is in MPI for longer still sees this one.
+  openName(starter->process, as->rank, bind);
   thread = std::thread([=, this] { run(timeout, tell); });
 }
 
@@ -59,8 +60,6 @@ RollCall::~RollCall() {
   }
   if (thread.joinable())
     thread.join();
-  if (own >= 0)
-    close(own);
 }
 
 static std::string list(const std::vector<int64_t> &ranks) {
@@ -70,38 +69,55 @@ static std::string list(const std::vector<int64_t> &ranks) {
   return text + (ranks.size() > 8 ? ", …" : "");
 }
 
+/// Who is missing on this host; "" if nobody is.
+static std::string describeMissing(const Starter &starter, const StartedAs &as,
+                                   std::chrono::milliseconds timeout) {
+  std::vector<int64_t> here, missing;
+  for (int64_t rank = 0; rank < as.size; ++rank)
+    (rank == as.rank || isThere(starter.process, rank) ? here : missing)
+        .push_back(rank);
+  // Who is on which host only MPI knows.
+  bool isOneHost = as.sizeOfHost == as.size;
+  int64_t expected = as.sizeOfHost ? as.sizeOfHost : 1;
+  if (int64_t(here.size()) >= expected)
+    return "";
+  std::ostringstream text;
+  text << "after " << timeout.count() / 1000.0
+       << " s (--timeout) MPI still waits for "
+       << expected - int64_t(here.size()) << " of the " << expected
+       << " processes that " << starter.command << " has started on "
+       << machineName() << ": ";
+  if (isOneHost)
+    text << (missing.size() == 1 ? "rank " : "ranks ") << list(missing)
+         << (missing.size() == 1 ? " is" : " are") << " not there";
+  else
+    text << (here.size() == 1 ? "rank " : "ranks ") << list(here)
+         << (here.size() == 1 ? " is" : " are") << " there, no other";
+  text << "; start the same program, with --backend mpi, in each";
+  return text.str();
+}
+
 void RollCall::run(std::chrono::milliseconds timeout,
                    const std::function<void(const std::string &)> &tell) {
   leaveSignalsToOthers();
+  constexpr std::chrono::milliseconds kTick(100);
   Starter starter = *findStarter();
   StartedAs as = *findStartedAs();
+  auto end = std::chrono::steady_clock::now() + timeout;
   std::unique_lock<std::mutex> lock(mutex);
-  for (;;) {
-    if (changed.wait_for(lock, timeout, [this] { return isOver; }))
-      return;
-    std::vector<int64_t> here, missing;
-    for (int64_t rank = 0; rank < as.size; ++rank)
-      (rank == as.rank || isThere(starter.process, rank) ? here : missing)
-          .push_back(rank);
-    bool isOneHost = as.sizeOfHost == as.size;
-    int64_t expected = as.sizeOfHost ? as.sizeOfHost : 1;
-    // MPI may take its time, and who is on which host only MPI knows.
-    if (here.front() != as.rank || int64_t(here.size()) >= expected)
+  while (!changed.wait_for(lock, kTick, [this] { return isOver; })) {
+    // If that one is gone later, it has told.
+    for (int64_t rank = 0; rank < as.rank; ++rank)
+      if (isThere(starter.process, rank))
+        return;
+    if (std::chrono::steady_clock::now() < end)
       continue;
-    std::ostringstream text;
-    text << "after " << timeout.count() / 1000.0
-         << " s (--timeout) MPI still waits for "
-         << expected - int64_t(here.size()) << " of the " << expected
-         << " processes that " << starter.command << " has started on "
-         << machineName() << ": ";
-    if (isOneHost)
-      text << (missing.size() == 1 ? "rank " : "ranks ") << list(missing)
-           << (missing.size() == 1 ? " is" : " are") << " not there";
-    else
-      text << (here.size() == 1 ? "rank " : "ranks ") << list(here)
-           << (here.size() == 1 ? " is" : " are") << " there, no other";
-    text << "; start the same program, with --backend mpi, in each";
-    tell(text.str());
-    endProcess(1);
+    if (std::string text = describeMissing(starter, as, timeout);
+        !text.empty()) {
+      tell(text);
+      endProcess(1);
+    }
+    // All are there, and MPI takes its time.
+    end += timeout;
   }
 }

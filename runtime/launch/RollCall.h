@@ -1,8 +1,8 @@
 //===- RollCall.h - Who is there before MPI is ------------------*- C++ -*-===//
 //
 // MPI_Init waits for all processes, for ever. So each of them has a name on its
-// host while it waits (an abstract socket, gone with the process). If somebody
-// is still missing after the timeout, the first that is there says who.
+// host before (an abstract socket, gone with the process). If somebody is still
+// missing after the timeout, the first that is there says who.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,6 @@ private:
   void run(std::chrono::milliseconds timeout,
            const std::function<void(const std::string &)> &tell);
 
-  int own = -1;
   std::mutex mutex;
   std::condition_variable changed;
   bool isOver = false;

@@ -138,6 +138,7 @@ class Ends(processes.Failures):
             self.say([*start(family, 2), *execute, "--random=1", "--bind-address=here"], "--bind-address here: must be an IPv4 address")
             ranks = [*start(family, 1), *execute, "--random=1", ":", "-n", "1", *execute]
             self.say([*ranks, "--random=2"], "rank 1 has other values of 't' than rank 0")
+            self.say([*ranks, "--random=1", "--streams=late"], "rank 1 has another program than rank 0, or runs it another way")
             self.say([*ranks, "--random=1", "--repeat=2"], "rank 1 has another program than rank 0, or runs it another way")
             for options, said in (["--repeat=0"], "must be a whole number of at least 1"), (["--backend=mpi", "--timeout=0"], "--timeout 0: must be more than 0"):
                 self.say([*start(family, 2), processes.EXEC, bundle, *options], said)

@@ -59,6 +59,14 @@ std::string safetensors(const std::string &header, const std::string &data) {
   return raw<uint64_t>({header.size()}) + header + data;
 }
 
+TEST(Safetensors, AnIndexIsTold) {
+  std::string path = fileWith(
+      "model.safetensors.index.json",
+      "{\n  \"metadata\": {},\n  \"weight_map\": {\"a\": \"1.safetensors\"}}");
+  EXPECT_ERROR(Safetensors{path},
+               "it is JSON, perhaps an index");
+}
+
 /// In a time that is not quadratic: that would be ten minutes here.
 TEST(Safetensors, ReadsManyTensors) {
   std::string header = "{";
