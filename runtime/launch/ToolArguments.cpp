@@ -49,6 +49,11 @@ static std::string dashed(const std::string &option) {
   return (option.size() > 1 ? "--" : "-") + option;
 }
 
+static bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
 static const char *const kHelp = " (--help lists the options)";
 
 /// "dist-compile, dist-report and dist-run".
@@ -116,10 +121,16 @@ static std::string findNear(const std::string &name,
   if (numbers != std::end(kNumbersOfRanks) && options.count("n"))
     throw Error("no option " + shown + ": -n N starts N processes, as many as "
                                        "the mesh has devices" + kHelp);
-  if (std::string owners = findOwners(name); !owners.empty() &&
-                                             !options.count(name))
+  if (std::string owners = findOwners(name);
+      !owners.empty() && !options.count(name)) {
+    // A pass of dist-opt.
+    std::string pass;
+    for (const auto &[known, option] : options)
+      if (known.rfind("dist-", 0) == 0 && endsWith(known, "-" + name))
+        pass = "; its pass is " + dashed(known);
     throw Error(shown + " is an option of " + owners + ", not of " + tool +
-                kHelp);
+                pass + kHelp);
+  }
   if (name.rfind("dist-", 0) == 0 && tool != "dist-opt")
     throw Error("no option " + shown + ": passes are those of dist-opt" +
                 kHelp);

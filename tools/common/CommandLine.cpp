@@ -42,6 +42,9 @@ static std::string findFault(const cl::Option &option) {
   if (option.getNumOccurrences() > 1 && !isList)
     return "is given " + std::to_string(option.getNumOccurrences()) +
            " times; give it once";
+  if (option.getNumOccurrences() == 0 ||
+      option.getValueExpectedFlag() == cl::ValueOptional)
+    return "";
   // "a,,b" has an empty text.
   auto texts = dynamic_cast<const cl::list<std::string> *>(&option);
   if (texts && llvm::any_of(*texts, [](StringRef one) { return one.empty(); }))
