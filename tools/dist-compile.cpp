@@ -120,8 +120,7 @@ int main(int argc, char **argv) {
   ::dist::handleSignals("dist-compile");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  parseOptions(
-      "dist-compile", argc, argv,
+  parseOptions("dist-compile", category, argc, argv,
       "Compiles a module of any level into a bundle, once for all ranks.\n",
       "\nEXAMPLES:\n"
       "  dist-compile model.mlir --schedule tp.mlir -o model.dist\n"

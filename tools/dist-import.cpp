@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
   ::dist::handleSignals("dist-import");
   llvm::cl::HideUnrelatedOptions(category);
-  parseOptions("dist-import", argc, argv,
+  parseOptions("dist-import", category, argc, argv,
                "Imports an exported model as linalg on tensors\n",
                "\nEXAMPLES:\n"
                "  dist-import model.onnx -o model.mlir\n"

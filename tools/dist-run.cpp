@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
   host::handleSignals("dist-run");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  parseOptions("dist-run", argc, argv,
+  parseOptions("dist-run", category, argc, argv,
                "Compiles a module of any level, once for all "
                "ranks, and runs it; or runs "
                "a bundle.\n",

@@ -147,6 +147,10 @@ struct DistScheduleProgram
   /// Moves the schedule of the options into the module, if they name a file.
   /// Returns the name of the one that is to be applied; "" for the only one.
   FailureOr<std::string> readSchedule(ModuleOp module, int level) {
+    for (ScheduleOp own : module.getOps<ScheduleOp>())
+      if (module.getOps<FunctionOpInterface>().empty())
+        return own.emitError("here is a schedule, and no program: the program "
+                             "comes first, and --schedule names the schedule");
     if (!schedule.empty() && !plan.empty())
       return module.emitError("--schedule ")
              << schedule << " and --plan " << plan

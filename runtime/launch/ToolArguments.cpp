@@ -40,10 +40,18 @@ static constexpr struct {
      "save-shard schedule schedule-name seed steps streams target timeout "
      "trace train train-parameters turns v verify weights"}};
 
-/// What other programs that start ranks call their number.
-static constexpr const char *kNumbersOfRanks[] = {
-    "np",    "nproc",      "nprocs",        "nproc-per-node", "num-processes",
-    "ranks", "world-size", "num-processes", "ntasks",         "procs"};
+/// What other programs call options, and what to write if the tool has
+/// `option`.
+static constexpr struct {
+  const char *names, *option, *advice;
+} kElsewhere[] = {
+    {"np nproc nprocs nproc-per-node num-processes ntasks ranks world-size",
+     "n", "-n N starts N processes, as many as the mesh has devices"},
+    {"learning-rate lr momentum weight-decay", "optimizer",
+     "it is a number of the optimizer: --optimizer adamw,lr=3e-4"},
+    {"epochs iterations max-steps num-steps", "steps",
+     "--steps N says at which step training ends"},
+    {"debug verbose", "v", "-v says how long each stage took"}};
 
 static std::string dashed(const std::string &option) {
   return (option.size() > 1 ? "--" : "-") + option;
@@ -56,19 +64,26 @@ static bool endsWith(const std::string &text, const std::string &end) {
 
 static const char *const kHelp = " (--help lists the options)";
 
+/// "a, b and c".
+static std::string join(const std::vector<std::string> &words,
+                        const char *last) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < words.size() ? ", " : last) + words[i];
+  return text;
+}
+
+static bool hasWord(const std::string &words, const std::string &word) {
+  return (" " + words + " ").find(" " + word + " ") != std::string::npos;
+}
+
 /// "dist-compile, dist-report and dist-run".
 static std::string findOwners(const std::string &option) {
   std::vector<std::string> owners;
-  for (const auto &[tool, options] : kOptionsOfTools) {
-    std::istringstream names(options);
-    for (std::string name; names >> name;)
-      if (name == option)
-        owners.push_back(tool);
-  }
-  std::string text;
-  for (size_t i = 0; i < owners.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < owners.size() ? ", " : " and ") + owners[i];
-  return text;
+  for (const auto &[tool, options] : kOptionsOfTools)
+    if (hasWord(options, option))
+      owners.push_back(tool);
+  return join(owners, " and ");
 }
 
 /// Levenshtein's.
@@ -116,11 +131,11 @@ static std::string findNear(const std::string &name,
   for (char &c : name)
     c = c == '_' ? '-' : std::tolower(static_cast<unsigned char>(c));
   std::string shown = text.substr(0, text.find('='));
-  auto numbers = std::find(std::begin(kNumbersOfRanks),
-                           std::end(kNumbersOfRanks), name);
-  if (numbers != std::end(kNumbersOfRanks) && options.count("n"))
-    throw Error("no option " + shown + ": -n N starts N processes, as many as "
-                                       "the mesh has devices" + kHelp);
+  // The number may follow at once.
+  std::string letters = name.substr(0, name.find_first_of("0123456789"));
+  for (const auto &[names, option, advice] : kElsewhere)
+    if (options.count(option) && !letters.empty() && hasWord(names, letters))
+      throw Error("no option " + shown + ": " + advice + kHelp);
   if (std::string owners = findOwners(name);
       !owners.empty() && !options.count(name)) {
     // A pass of dist-opt.
@@ -271,6 +286,11 @@ void ArgumentReader::readOption(const std::string &text) {
   if (hasValue && value.empty())
     throw Error(dashed(known) +
                 " has an empty value; leave the option out, or give it one");
+  const std::vector<std::string> &choices = option.choices;
+  if (!choices.empty() &&
+      std::find(choices.begin(), choices.end(), value) == choices.end())
+    throw Error(dashed(known) + " " + value + ": expected " +
+                join(choices, " or "));
   if (option.kind != ToolOption::Flag && option.kind != ToolOption::Text)
     checkNumber(known, option, value);
   given.push_back({known, value, text});

@@ -5,6 +5,7 @@
 #include "dist/Version.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/VirtualFileSystem.h"
@@ -96,9 +97,10 @@ describeOptions(const cl::OptionCategory *category) {
       continue;
     if (one.value.empty())
       one.value = "VALUE";
+    one.kind = Kind::Text;
     if (!llvm::is_contained(option->Categories, category))
-      one.kind = Kind::Text;
-    else if (dynamic_cast<cl::opt<int64_t> *>(option) ||
+      continue;
+    if (dynamic_cast<cl::opt<int64_t> *>(option) ||
              dynamic_cast<cl::opt<int> *>(option))
       one.kind = Kind::Whole;
     else if (dynamic_cast<cl::opt<uint64_t> *>(option) ||
@@ -106,19 +108,12 @@ describeOptions(const cl::OptionCategory *category) {
       one.kind = Kind::Positive;
     else if (dynamic_cast<cl::opt<double> *>(option))
       one.kind = Kind::Number;
-    else
-      one.kind = Kind::Text;
+    else if (auto level =
+                 dynamic_cast<cl::opt<llvm::CodeGenOptLevel> *>(option))
+      for (unsigned i = 0; i < level->getParser().getNumOptions(); ++i)
+        one.choices.push_back(level->getParser().getOption(i).str());
   }
   return options;
-}
-
-/// The category of the tool's own options; null for one that has none.
-static cl::OptionCategory *findCategory() {
-  auto &positional = cl::SubCommand::getTopLevel().PositionalOpts;
-  for (cl::Option *model : positional)
-    if (model->Categories.front() != &cl::getGeneralCategory())
-      return model->Categories.front();
-  return nullptr;
 }
 
 /// Categories are listed by name: libraries' come after `own`, which gets
@@ -134,7 +129,8 @@ static void sortCategories(cl::OptionCategory &own) {
 
 void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
                                 StringRef overview, StringRef examples,
-                                const cl::Option *instead) {
+                                const cl::Option *instead,
+                                cl::OptionCategory *category) {
   // What is missing, or too much, is told here: LLVM does not know what for.
   llvm::SmallSetVector<cl::Option *, 4> required;
   auto relax = [&](cl::Option *option) {
@@ -149,7 +145,6 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
     relax(option);
   cl::Option *model = positional.empty() ? nullptr : positional.front();
 
-  cl::OptionCategory *category = findCategory();
   if (category)
     sortCategories(*category);
   ::dist::ToolOptions known = describeOptions(category);
@@ -162,6 +157,10 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
     auto isModel = [](const auto &argument) { return argument.option.empty(); };
     if (positional.size() == 1 && llvm::count_if(given, isModel) > 1)
       check();
+    if (auto extra = llvm::find_if(given, isModel);
+        positional.empty() && extra != given.end())
+      fail(tool, "'" + extra->text + "' belongs to no option (--help lists the "
+                                     "options)");
     // LLVM replaces @NAME by the contents of the file NAME; not so here.
     llvm::vfs::InMemoryFileSystem noFiles;
     cl::SetVersionPrinter(printVersion);
@@ -193,11 +192,11 @@ static void removeUnrelated() {
     option->removeArgument();
 }
 
-void mlir::dist::parseOptions(StringRef tool, int argc, char **argv,
-                              StringRef overview, StringRef examples,
-                              const cl::Option *instead) {
+void mlir::dist::parseOptions(StringRef tool, cl::OptionCategory &category,
+                              int argc, char **argv, StringRef overview,
+                              StringRef examples, const cl::Option *instead) {
   removeUncheckedOutputs();
   removeUnrelated();
-  parseArguments(tool, argc, argv, overview, examples, instead);
+  parseArguments(tool, argc, argv, overview, examples, instead, &category);
   checkOptions(tool);
 }

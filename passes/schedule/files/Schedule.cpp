@@ -156,11 +156,6 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
   FailureOr<OwningOpRef<ModuleOp>> parsed = parseScheduleFile(context, file);
   if (failed(parsed))
     return failure();
-  if ((*parsed)->getOps<ScheduleOp>().empty() &&
-      !module.getOps<ScheduleOp>().empty())
-    return emitError(FileLineColLoc::get(context, file, 0, 0))
-           << "there is no dist.schedule in this file, but in the program's: "
-              "the program comes first, and --schedule names the schedule";
   FailureOr<ScheduleOp> schedule = findSchedule(**parsed, name);
   if (failed(schedule) || failed(moveIn(*schedule, **parsed, module)))
     return failure();

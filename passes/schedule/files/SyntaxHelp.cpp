@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Where `place` is in `text`, or its end.
+/// Where the text at `place` or after it begins. What is missing is told of at
+/// the end of what is before.
 static size_t findOffset(StringRef text, SourcePlace place) {
   size_t offset = 0;
   for (unsigned line = 1; line < place.line; ++line) {
@@ -25,7 +26,14 @@ static size_t findOffset(StringRef text, SourcePlace place) {
       return text.size();
     ++offset;
   }
-  return std::min<size_t>(offset + place.column - 1, text.size());
+  return std::min(text.find_first_not_of(" \t\r\n", offset + place.column - 1),
+                  text.size());
+}
+
+static SourcePlace findPlace(StringRef text, size_t offset) {
+  StringRef before = text.take_front(offset);
+  return {static_cast<unsigned>(before.count('\n') + 1),
+          static_cast<unsigned>(offset - (before.rfind('\n') + 1) + 1)};
 }
 
 static bool isOfWord(char c) {
@@ -72,8 +80,6 @@ static StringRef findClause(StringRef before, StringRef word) {
 /// What to type at `offset` in place of what is there; "" if that is not known.
 static std::string findHelp(MLIRContext *context, StringRef text,
                             size_t offset) {
-  // What is missing is told of at the end of what is before.
-  offset = std::min(text.find_first_not_of(" \t\r\n", offset), text.size());
   StringRef before = text.take_front(offset);
   StringRef rest = text.drop_front(offset).take_until(
       [](char c) { return c == '\n'; });
@@ -136,7 +142,9 @@ SyntaxHelp::SyntaxHelp(MLIRContext *context, StringRef text)
       found = *unclosed;
       help = "no '}' closes this '{'";
     } else {
-      help = findHelp(context, text, findOffset(text, found));
+      size_t offset = findOffset(text, found);
+      found = findPlace(text, offset);
+      help = findHelp(context, text, offset);
     }
     if (help.empty())
       return failure();

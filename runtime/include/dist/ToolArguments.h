@@ -28,6 +28,8 @@ struct ToolOption {
   Kind kind = Flag;
   /// What --help calls its value: "FILE.mlir".
   std::string value = {};
+  /// Its values, if there are few.
+  std::vector<std::string> choices = {};
 };
 /// By their names, without dashes.
 using ToolOptions = std::map<std::string, ToolOption>;

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+ALL = {"--help", "--help-list", "--version"}
 TOOLS = ["dist-calibrate", "dist-compile", "dist-exec", "dist-import", "dist-report", "dist-run"]
 
 
@@ -11,8 +12,8 @@ def read_options(tool):
     text = subprocess.run([tool, "--help"], check=True, capture_output=True, text=True).stdout
     assert "EXAMPLES:\n  " + tool in text or "EXAMPLES:\n  mpirun" in text, text
     names = {name for line in text.splitlines() for name in re.findall(r"^ +(?:-\w, ?)?(--?[\w-]+)", line)}
-    assert {"--help", "--version"} <= names and len(names) > 4, (tool, names)
-    return {name for name in names if not name.startswith("--mlir-")}
+    assert ALL - {"--help-list"} <= names and len(names) > 4, (tool, names)
+    return {name for name in names - ALL if not name.startswith("--mlir-")}
 
 
 known = {tool: read_options(tool) for tool in TOOLS}
