@@ -82,7 +82,8 @@ int main(int argc, char **argv) {
   host::handleSignals("dist-calibrate");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  parseOptions("dist-calibrate", category, argc, argv,
+  parseOptions(
+      "dist-calibrate", category, argc, argv,
       "Measures this computer, in some ten seconds, and writes a machine "
       "file of it, which\n--machine of dist-report, dist-run and "
       "dist-compile take: ranks that are threads.\n\n"

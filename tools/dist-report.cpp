@@ -72,7 +72,8 @@ int main(int argc, char **argv) {
   ::dist::handleSignals("dist-report");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  parseOptions("dist-report", category, argc, argv,
+  parseOptions(
+      "dist-report", category, argc, argv,
       "Reports every collective of a model with a schedule (--schedule), of a "
       "training step,\nor of a program at level 3 (dist-opt --dist-spmd): why "
       "it is there, what a rank\nsends for it, and what a rank holds and "

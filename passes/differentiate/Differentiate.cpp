@@ -85,11 +85,11 @@ LogicalResult Gradients::chooseArguments() {
   }
   SmallVector<StringRef> names;
   for (BlockArgument argument : function.getArguments())
-    names.push_back(!request.onlyParameters ||
-                            function.getArgAttr(argument.getArgNumber(),
-                                                kParameterAttr)
-                        ? getName(argument)
-                        : "");
+    names.push_back(
+        !request.onlyParameters ||
+                function.getArgAttr(argument.getArgNumber(), kParameterAttr)
+            ? getName(argument)
+            : "");
   llvm::SetVector<unsigned> chosen;
   for (const std::string &text : request.wrt) {
     std::string error;
@@ -128,10 +128,8 @@ LogicalResult Gradients::chooseArguments() {
         function.emitError(request.option)
         << text << " matches no parameter "
         << (request.onlyParameters ? "of floats" : "or input of floats");
-    if (std::string inside = text + ".";
-        llvm::any_of(names, [&](StringRef name) {
-          return name.starts_with(inside);
-        }))
+    if (std::string inside = text + "."; llvm::any_of(
+            names, [&](StringRef name) { return name.starts_with(inside); }))
       return diagnostic << ", but is a module: its parameters are '" << inside
                         << "**'";
     if (StringRef(text).contains('*') && !StringRef(text).contains("**"))

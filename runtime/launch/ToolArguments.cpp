@@ -138,19 +138,18 @@ static std::string findNear(const std::string &name,
       throw Error("no option " + shown + ": " + advice + kHelp);
   if (std::string owners = findOwners(name);
       !owners.empty() && !options.count(name)) {
-    // A pass of dist-opt.
-    std::string pass;
+    std::vector<std::string> passes; // of dist-opt
     for (const auto &[known, option] : options)
       if (known.rfind("dist-", 0) == 0 && endsWith(known, "-" + name))
-        pass = "; its pass is " + dashed(known);
+        passes.push_back(dashed(known));
     throw Error(shown + " is an option of " + owners + ", not of " + tool +
-                pass + kHelp);
+                (passes.empty() ? "" : "; there is " + join(passes, " and ")) +
+                kHelp);
   }
   if (name.rfind("dist-", 0) == 0 && tool != "dist-opt")
     throw Error("no option " + shown + ": passes are those of dist-opt" +
                 kHelp);
-  std::string near =
-      options.count(name) ? name : findNear(name, options);
+  std::string near = options.count(name) ? name : findNear(name, options);
   throw Error("no option " + shown +
               (near.empty() ? "" : "; did you mean " + dashed(near) + "?") +
               kHelp);
@@ -161,7 +160,7 @@ static std::string findSeconds(const std::string &text) {
   static constexpr struct {
     const char *unit;
     double seconds;
-  } kUnits[] = {{"ms", 1e-3}, {"s", 1},    {"sec", 1}, {"m", 60},
+  } kUnits[] = {{"ms", 1e-3}, {"s", 1},    {"sec", 1},  {"m", 60},
                 {"min", 60},  {"h", 3600}, {"d", 86400}};
   char *end = nullptr;
   double number = std::strtod(text.c_str(), &end);
@@ -188,8 +187,8 @@ static void checkNumber(const std::string &name, const ToolOption &option,
   std::string place = dashed(name) + " " + text + ": ";
   if (option.kind == ToolOption::Number) {
     char *end = nullptr;
-    bool isDecimal = text.find_first_not_of("0123456789.eE+-") ==
-                     std::string::npos;
+    bool isDecimal =
+        text.find_first_not_of("0123456789.eE+-") == std::string::npos;
     double number = std::strtod(text.c_str(), &end);
     if (isDecimal && !*end && std::isfinite(number))
       return;
@@ -207,8 +206,8 @@ static void checkNumber(const std::string &name, const ToolOption &option,
       return;
     throw Error(place + "expected a whole number below 2^63");
   }
-  std::string bare = text.substr(std::min(text.find_first_not_of("+0"),
-                                          text.size()));
+  std::string bare =
+      text.substr(std::min(text.find_first_not_of("+0"), text.size()));
   throw Error(place + "expected a whole number" +
               (!hasSign && isWhole(text, true) ? " of at least 0" : "") +
               (isWhole(bare, hasSign) ? ": write " + bare : ""));
@@ -317,19 +316,19 @@ void dist::checkModel(const std::vector<ToolArgument> &given,
       continue;
     }
     std::string remedy;
-    bool wantsPair = before &&
-                     options.at(before->option).value.find('=') !=
-                         std::string::npos &&
-                     before->value.find('=') == std::string::npos;
+    bool wantsPair =
+        before &&
+        options.at(before->option).value.find('=') != std::string::npos &&
+        before->value.find('=') == std::string::npos;
     if (wantsPair)
       remedy = "; write " + dashed(before->option) + " " + before->value + "=" +
                argument.value;
     // Of --random and --verify, which may go without.
     else if (before && before->value.empty() &&
-        (options.at(before->option).value == argument.value ||
-         isWhole(argument.value, false)))
-      remedy = "; a value of " + before->text + " is joined to it: " +
-               before->text + "=" + argument.value;
+             (options.at(before->option).value == argument.value ||
+              isWhole(argument.value, false)))
+      remedy = "; a value of " + before->text +
+               " is joined to it: " + before->text + "=" + argument.value;
     else if (options.count("schedule"))
       remedy = "; a schedule follows --schedule";
     throw Error("'" + first->value + "' and '" + argument.value +

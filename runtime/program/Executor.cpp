@@ -43,8 +43,8 @@ public:
   void add(const TensorDesc &desc, const Shape &shape) {
     constexpr size_t kMost = 8;
     if (names.insert(desc.name).second && names.size() <= kMost)
-      lines += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
-               toString(shape);
+      lines +=
+          "\n  " + desc.name + " " + dtypeName(desc.dtype) + toString(shape);
     more = names.size() <= kMost
                ? ""
                : "\n  and " + std::to_string(names.size() - kMost) + " more";
@@ -248,9 +248,8 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
         manifest.arguments[i + 1].continuesJoined())
       continue;
     owners.push_back(joined);
-    args.push_back(isHost
-                       ? joined.get()
-                       : upload(rank, joined.get(), desc.rankBytes()).get());
+    args.push_back(isHost ? joined.get()
+                          : upload(rank, joined.get(), desc.rankBytes()).get());
   }
 }
 

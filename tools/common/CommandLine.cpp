@@ -86,8 +86,7 @@ static bool hasStandardInput() {
 
 /// What is registered, as ToolArguments.h wants it; numbers are told from texts
 /// where `category` has them: not all of the libraries' have type information.
-static ::dist::ToolOptions
-describeOptions(const cl::OptionCategory *category) {
+static ::dist::ToolOptions describeOptions(const cl::OptionCategory *category) {
   using Kind = ::dist::ToolOption;
   ::dist::ToolOptions options;
   for (auto [name, option] : cl::getRegisteredOptions()) {
@@ -101,7 +100,7 @@ describeOptions(const cl::OptionCategory *category) {
     if (!llvm::is_contained(option->Categories, category))
       continue;
     if (dynamic_cast<cl::opt<int64_t> *>(option) ||
-             dynamic_cast<cl::opt<int> *>(option))
+        dynamic_cast<cl::opt<int> *>(option))
       one.kind = Kind::Whole;
     else if (dynamic_cast<cl::opt<uint64_t> *>(option) ||
              dynamic_cast<cl::opt<unsigned> *>(option))
@@ -149,9 +148,7 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
     sortCategories(*category);
   ::dist::ToolOptions known = describeOptions(category);
   std::vector<::dist::ToolArgument> given;
-  auto check = [&] {
-    ::dist::checkModel(given, model->HelpStr.str(), known);
-  };
+  auto check = [&] { ::dist::checkModel(given, model->HelpStr.str(), known); };
   try {
     given = ::dist::readArguments(tool.str(), {argv + 1, argv + argc}, known);
     auto isModel = [](const auto &argument) { return argument.option.empty(); };
@@ -159,8 +156,9 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
       check();
     if (auto extra = llvm::find_if(given, isModel);
         positional.empty() && extra != given.end())
-      fail(tool, "'" + extra->text + "' belongs to no option (--help lists the "
-                                     "options)");
+      fail(tool, "'" + extra->text +
+                     "' belongs to no option (--help lists the "
+                     "options)");
     // LLVM replaces @NAME by the contents of the file NAME; not so here.
     llvm::vfs::InMemoryFileSystem noFiles;
     cl::SetVersionPrinter(printVersion);

@@ -13,7 +13,7 @@
 
 namespace mlir::dist {
 
-/// A name in quotes. `what` and `example` say which to those who leave them out.
+/// A name in quotes. Without them `what` and `example` say which.
 ParseResult parseName(AsmParser &parser, std::string &name, StringRef what,
                       StringRef example);
 

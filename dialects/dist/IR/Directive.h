@@ -22,8 +22,8 @@ enum class TargetKind { Module, Parameter, Input, Output, Value };
 /// The words of clauses behind a directive's target. The last three, which any
 /// directive may have, come last.
 inline constexpr StringRef kClauseWords[] = {
-    "over",     "groups", "dim",    "to",     "partial",  "low",   "high",
-    "boundary", "zigzag", "always", "never",  "chunks",   "ring",  "axes",
+    "over",     "groups", "dim",    "to",       "partial", "low",  "high",
+    "boundary", "zigzag", "always", "never",    "chunks",  "ring", "axes",
     "where",    "with",   "except", "optional", "expect"};
 
 /// "megatron.mlir:5: dist.shard \"h.*\" column over \"tp\"": a directive and

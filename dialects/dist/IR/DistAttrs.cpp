@@ -108,12 +108,11 @@ ParseResult mlir::dist::parseName(AsmParser &parser, std::string &name,
     return success();
   // A pattern is several words.
   StringRef word;
-  bool isName = succeeded(parser.parseOptionalKeyword(&word)) &&
-                !word.ends_with(".");
+  bool isName =
+      succeeded(parser.parseOptionalKeyword(&word)) && !word.ends_with(".");
   return parser.emitError(loc)
-         << "expected " << what << " in quotes, "
-         << (isName ? "" : "such as ") << "\"" << (isName ? word : example)
-         << "\"";
+         << "expected " << what << " in quotes, " << (isName ? "" : "such as ")
+         << "\"" << (isName ? word : example) << "\"";
 }
 
 ParseResult mlir::dist::parseAxis(AsmParser &parser, AxisRefAttr &axis) {
@@ -179,8 +178,7 @@ ParseResult mlir::dist::parseMeshAxes(AsmParser &parser, MeshAxesAttr &axes) {
             std::string name;
             int64_t size;
             if (parseName(parser, name, "the name of an axis", "tp") ||
-                parser.parseEqual() ||
-                parser.parseInteger(size))
+                parser.parseEqual() || parser.parseInteger(size))
               return failure();
             list.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
             return success();
@@ -268,8 +266,8 @@ ParseResult mlir::dist::parseDim(AsmParser &parser, DimShardingAttr &dim) {
     if (succeeded(parser.parseOptionalString(&name)) ||
         succeeded(parser.parseOptionalKeyword(&word)))
       return parser.emitError(loc)
-             << "a dimension is its axes in braces, as in {\"tp\"}, or {} if it "
-                "is whole";
+             << "a dimension is its axes in braces, as in {\"tp\"}, or {} if "
+                "it is whole";
     if (parseAxes(parser, axes, &isOpen))
       return failure();
     if (subDims.empty() && succeeded(parser.parseOptionalKeyword("groups"))) {

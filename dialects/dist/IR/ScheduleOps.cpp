@@ -55,8 +55,8 @@ ParseResult mlir::dist::parseCount(OpAsmParser &parser,
     SMLoc place = parser.getCurrentLocation();
     StringRef word;
     if (failed(parser.parseOptionalKeyword(&word, words.take_back(3)))) {
-      if (!isFirst && succeeded(parser.parseOptionalKeyword(
-                          &word, words.drop_back(3))))
+      if (!isFirst &&
+          succeeded(parser.parseOptionalKeyword(&word, words.drop_back(3))))
         return parser.emitError(place)
                << "'" << word << "' has to stand before 'except', 'optional' "
                << "and 'expect', which come last";
@@ -343,11 +343,11 @@ void ShardOp::print(OpAsmPrinter &printer) {
     printPartial(printer, *getPartialKind(), getAxisRefs(*getPartialAxes()));
   }
   printCount(printer, *this);
-  printer.printOptionalAttrDict(
-      (*this)->getAttrs(), {"target", "kind", "axes", "groups", "blocks",
-                            "number", "dims", "dimNumbers", "partialKind",
-                            "partialAxes", "replicate", "except", "optional",
-                            "expect"});
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "kind", "axes", "groups", "blocks",
+                                 "number", "dims", "dimNumbers", "partialKind",
+                                 "partialAxes", "replicate", "except",
+                                 "optional", "expect"});
 }
 
 LogicalResult ShardOp::verify() {

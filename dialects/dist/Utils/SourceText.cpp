@@ -212,8 +212,7 @@ bool mlir::dist::isText(StringRef contents) {
 
 std::string mlir::dist::describeForeign(StringRef path, StringRef contents) {
   // "{-#" begins the resources of a program.
-  if (contents.ltrim().starts_with("{") &&
-      !contents.ltrim().starts_with("{-#"))
+  if (contents.ltrim().starts_with("{") && !contents.ltrim().starts_with("{-#"))
     return "is JSON; a plan goes with --schedule, and its name ends in .json";
   if (isText(contents))
     return "";

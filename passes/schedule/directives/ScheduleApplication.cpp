@@ -76,9 +76,8 @@ ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
     return targets;
   if (targets.empty()) {
     if (!matched.empty())
-      return emitError(directive->getLoc())
-             << "\"" << target << "\" except \"" << *except
-             << "\" leaves nothing";
+      return emitError(directive->getLoc()) << "\"" << target << "\" except \""
+                                            << *except << "\" leaves nothing";
     InFlightDiagnostic diagnostic = sayUnmatched(directive, target);
     if (allowUnmatched)
       return targets;
@@ -200,9 +199,8 @@ ScheduleApplication::apply(ScheduleDirectiveOpInterface directive) {
     return 0u;
   FailureOr<unsigned> places = directive.apply(*this, *targets);
   // Alternatives are counted once they are chosen from.
-  bool isKnown =
-      alternatives.empty() ||
-      alternatives.back().directive != directive.getOperation();
+  bool isKnown = alternatives.empty() ||
+                 alternatives.back().directive != directive.getOperation();
   if (succeeded(places) && isKnown &&
       failed(verifyExpected(directive, *places)))
     return failure();
@@ -262,14 +260,17 @@ static bool saysWhole(Operation *directive) {
   return shard && shard.getReplicate();
 }
 
+/// What to do about two directives that contradict each other.
+static constexpr StringLiteral kLeaveOneOut =
+    "; leave one of the two out, or have it leave this out (except \"NAME\")";
+
 /// Why a tensor placed as `before` cannot also be placed as `after`; empty if
 /// it can.
-static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
-                                  ShardingAttr after, bool becomesWhole) {
+static std::string contradictsWhole(ShardingAttr before, bool isWhole,
+                                    ShardingAttr after, bool becomesWhole) {
   bool contradicts = (isWhole && !after.withoutPartial().isReplicated()) ||
                      (becomesWhole && !before.withoutPartial().isReplicated());
-  return contradicts ? "one of them says 'replicate'; leave one of the two out, "
-                       "or have it leave this out (except \"NAME\")"
+  return contradicts ? ("one of them says 'replicate'" + kLeaveOneOut).str()
                      : "";
 }
 
@@ -307,8 +308,7 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
         llvm::interleaveComma(all, why);
         why << "}] in place of its own";
       } else {
-        why << "; leave one of the two out, or have it leave this out (except "
-               "\"NAME\")";
+        why << kLeaveOneOut;
       }
       return {};
     }
@@ -317,9 +317,7 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
     for (AxisRefAttr axis : one.getAllAxes()) {
       for (AxisRefAttr other : axes)
         if (overlaps(axis, other)) {
-          why << "they shard two dimensions over axis " << axis
-              << "; leave one of the two out, or have it leave this out "
-              << "(except \"NAME\")";
+          why << "they shard two dimensions over axis " << axis << kLeaveOneOut;
           return {};
         }
       axes.push_back(axis);
@@ -360,8 +358,7 @@ LogicalResult ScheduleApplication::place(Operation *directive,
   }
   if (all.sharding) {
     std::string reason = contradictsWhole(all.sharding, all.isWhole, sharding,
-                                          saysWhole(directive))
-                             .str();
+                                          saysWhole(directive));
     ShardingAttr both =
         reason.empty() ? merge(all.sharding, sharding, reason) : ShardingAttr();
     if (!both) {
@@ -381,8 +378,8 @@ LogicalResult ScheduleApplication::place(Operation *directive,
   return success();
 }
 
-LogicalResult ScheduleApplication::finish(
-    llvm::DenseMap<Operation *, unsigned> &places) {
+LogicalResult
+ScheduleApplication::finish(llvm::DenseMap<Operation *, unsigned> &places) {
   // Setting one argument's attributes copies the list of all.
   MLIRContext *context = getContext();
   auto write = [&](ArrayAttr old, unsigned count,
@@ -426,8 +423,7 @@ LogicalResult ScheduleApplication::extend(Constraint &made,
                                           Operation *directive, Operation *op,
                                           ShardingAttr sharding) {
   std::string reason = contradictsWhole(made.op.getSharding(), made.isWhole,
-                                        sharding, saysWhole(directive))
-                           .str();
+                                        sharding, saysWhole(directive));
   ShardingAttr both = reason.empty()
                           ? merge(made.op.getSharding(), sharding, reason)
                           : ShardingAttr();

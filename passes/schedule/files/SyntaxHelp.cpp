@@ -62,8 +62,8 @@ static bool isComment(StringRef before, StringRef rest, StringRef &comment) {
 static StringRef findClause(StringRef before, StringRef word) {
   StringRef best;
   // A directive fills two lines at most.
-  StringRef directive = before.substr(std::min(before.rfind("dist."),
-                                               before.size()));
+  StringRef directive =
+      before.substr(std::min(before.rfind("dist."), before.size()));
   if (directive.empty() || directive.count('\n') > 1)
     return best;
   // One mistake in three letters.
@@ -81,14 +81,13 @@ static StringRef findClause(StringRef before, StringRef word) {
 static std::string findHelp(MLIRContext *context, StringRef text,
                             size_t offset) {
   StringRef before = text.take_front(offset);
-  StringRef rest = text.drop_front(offset).take_until(
-      [](char c) { return c == '\n'; });
+  StringRef rest =
+      text.drop_front(offset).take_until([](char c) { return c == '\n'; });
   StringRef comment, word = rest.take_while(isOfWord);
   if (isComment(before, rest, comment))
     return ("a comment begins with //: write // " + comment.trim()).str();
-  for (auto [open, close] : {std::pair<StringRef, StringRef>{"'", "'"},
-                             {"`", "`"},
-                             {"“", "”"}})
+  for (auto [open, close] :
+       {std::pair<StringRef, StringRef>{"'", "'"}, {"`", "`"}, {"“", "”"}})
     if (rest.starts_with(open))
       return ("a name is in double quotes: write \"" +
               rest.drop_front(open.size()).split(close).first + "\"")
@@ -100,12 +99,12 @@ static std::string findHelp(MLIRContext *context, StringRef text,
   if (rest.starts_with(";"))
     return "nothing stands at the end of a directive: leave out ';'";
   StringRef left = before.rtrim();
-  StringRef previous = left.drop_front(
-      left.find_last_not_of("abcdefghijklmnopqrstuvwxyz.") + 1);
-  StringRef name = rest.starts_with("\"")
-                       ? rest.drop_front().split('"').first
-                       : word;
-  bool isSymbol = previous == "dist.mesh" || previous == "dist.schedule" ||
+  StringRef previous =
+      left.drop_front(left.find_last_not_of("abcdefghijklmnopqrstuvwxyz.") + 1);
+  StringRef name =
+      rest.starts_with("\"") ? rest.drop_front().split('"').first : word;
+  bool isSymbol = previous == MeshOp::getOperationName() ||
+                  previous == ScheduleOp::getOperationName() ||
                   previous == "on";
   if (isSymbol && !name.empty())
     return ("the names of meshes and schedules begin with @: write @" + name)
@@ -149,8 +148,8 @@ SyntaxHelp::SyntaxHelp(MLIRContext *context, StringRef text)
     if (help.empty())
       return failure();
     llvm::SaveAndRestore<bool> guard(isHelping, true);
-    emitError(FileLineColLoc::get(place.getFilename(), found.line,
-                                  found.column))
+    emitError(
+        FileLineColLoc::get(place.getFilename(), found.line, found.column))
         << help;
     return success();
   });

@@ -386,7 +386,8 @@ StringRef mlir::dist::findNearMiss(StringRef pattern,
       if (prefixed->matches(name))
         return name;
   StringRef best;
-  unsigned limit = 1 + pattern.size() / 5;
+  // A mistake in five letters, and what stands for others.
+  unsigned limit = 1 + pattern.size() / 5 + pattern.count('*');
   for (StringRef name : names) {
     unsigned distance = pattern.edit_distance(name, true, limit);
     if (distance < limit || (best.empty() && distance == limit)) {

@@ -190,7 +190,7 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{is 'optional' and expects places}}
+  // expected-error@below {{is 'optional', so that it may match nothing, and expects 2 places: leave out one of the two}}
   dist.sync "fc" fwd_post all_reduce over "tp" optional expect 2
 }
 
