@@ -119,10 +119,10 @@ static void print(const llvm::SMDiagnostic &diagnostic, void *) {
     part.replace(0, 3, "...");
   if (first + part.size() < line.size())
     part += "...";
-  llvm::SMDiagnostic shortened(*diagnostic.getSourceMgr(), diagnostic.getLoc(),
-                               diagnostic.getFilename(), diagnostic.getLineNo(),
-                               column - first, diagnostic.getKind(),
-                               diagnostic.getMessage(), part, {});
+  llvm::SMDiagnostic shortened(
+      *diagnostic.getSourceMgr(), diagnostic.getLoc(), diagnostic.getFilename(),
+      diagnostic.getLineNo(), column - first, diagnostic.getKind(),
+      diagnostic.getMessage(), part, {});
   llvm::errs() << diagnostic.getFilename() << ":" << diagnostic.getLineNo()
                << ":" << column + 1 << ": ";
   shortened.print(nullptr, llvm::errs(), /*ShowColors=*/true,

@@ -31,10 +31,10 @@ static cl::opt<std::string> output("o", cl::desc("The bundle: a folder"),
 static cl::opt<std::string> target("target",
                                    cl::desc("What to compile for: cpu"),
                                    cl::init("cpu"), cl::cat(category));
-static cl::opt<std::string> linkOption(
-    "link",
-    cl::desc("With --machine: the link that dist-run --link will pretend"),
-    cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+static cl::opt<std::string>
+    linkOption("link",
+         cl::desc("With --machine: the link that dist-run --link will pretend"),
+         cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
 static cl::opt<bool> f64("f64", cl::desc("Do all floating-point work in f64"),
                          cl::cat(category));
 static cl::opt<std::string> dumpLLVM("dump-llvm",
@@ -77,8 +77,8 @@ static LogicalResult run() {
         "run beside computation where that pays there (--overlap, --halos, "
         "--join-halos)");
   // The bundle names its weights relative to itself, a folder.
-  std::string dumpedWeights = relocateWeights(*module, input, common.weights,
-                                              folderOf(common.dumpSpmd));
+  std::string dumpedWeights = relocateWeights(
+      *module, input, common.weights, folderOf(common.dumpSpmd));
   std::string weightsFile = weightsPath(*module, input, common.weights);
   ::dist::noteInput(weightsFile);
   std::string weights =

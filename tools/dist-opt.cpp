@@ -140,8 +140,9 @@ int main(int argc, char **argv) {
   registerDistDistributePasses();
   std::string help = registerCLIOptions("dist optimizer driver\n", registry);
   removeUncheckedOutputs();
-  llvm::cl::opt<std::string> input(
-      llvm::cl::Positional, llvm::cl::desc("IN.mlir"), llvm::cl::init("-"));
+  llvm::cl::opt<std::string> input(llvm::cl::Positional,
+                                   llvm::cl::desc("IN.mlir"),
+                                   llvm::cl::init("-"));
   llvm::cl::opt<std::string> output("o", llvm::cl::desc("Output filename"),
                                     llvm::cl::value_desc("filename"),
                                     llvm::cl::init("-"));

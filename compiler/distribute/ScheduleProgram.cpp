@@ -190,8 +190,8 @@ struct DistScheduleProgram
              << turns << ": one turn or more are possible";
     int level = getLevel(module);
     FailureOr<std::string> name = readSchedule(module, level);
-    if (failed(name) ||
-        (!scheduleName.empty() && failed(findSchedule(module, scheduleName))))
+    if (failed(name) || (!scheduleName.empty() &&
+                         failed(findSchedule(module, scheduleName))))
       return failure();
     bool hasSchedule = !module.getOps<ScheduleOp>().empty();
     if (f64 && hasSchedule) {

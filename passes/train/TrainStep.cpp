@@ -319,8 +319,9 @@ LogicalResult StepBuilder::addGradients() {
                       m_AnyZeroFloat()))
       needed.insert(one.name);
   }
-  llvm::erase_if(
-      trained, [&](const Trained &one) { return !needed.contains(one.name); });
+  llvm::erase_if(trained, [&](const Trained &one) {
+    return !needed.contains(one.name);
+  });
   if (trained.empty())
     return function.emitError("has a loss that depends on no parameter that "
                               "is trained");
@@ -501,7 +502,8 @@ void StepBuilder::addOptimizer(Value step) {
     for (auto [i, value] : llvm::enumerate(made)) {
       std::string name =
           i == 0 ? one.name : one.name + "." + one.states[i - 1].str();
-      addResult(i == 0 ? one.argument : one.firstState + i - 1, value, name);
+      addResult(i == 0 ? one.argument : one.firstState + i - 1, value,
+                name);
     }
   }
   for (auto [one, value] : llvm::zip_equal(updated, newValues))

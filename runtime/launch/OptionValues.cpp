@@ -168,8 +168,8 @@ static Tensor makeInRange(const std::string &option, const TensorDesc &desc,
   auto checkOrder = [&](bool holds) {
     if (!holds)
       throw Error("--input " + option + ": the lowest value, " + form.low +
-                  ", is above the highest, " + form.high + "; write random(" +
-                  form.high + "," + form.low + ")");
+                  ", is above the highest, " + form.high +
+                  "; write random(" + form.high + "," + form.low + ")");
   };
   if (isFloat(desc.dtype)) {
     double low = 0, high = 0;
@@ -181,7 +181,8 @@ static Tensor makeInRange(const std::string &option, const TensorDesc &desc,
     return uniformTensor(desc.dtype, desc.globalShape, form.seed, low, high);
   }
   IntegerRange range;
-  check(parseNumber(form.low, range.low) && parseNumber(form.high, range.high));
+  check(parseNumber(form.low, range.low) &&
+        parseNumber(form.high, range.high));
   checkOrder(range.low <= range.high);
   checkHolds(option, desc, range.low);
   checkHolds(option, desc, range.high);
@@ -241,9 +242,10 @@ static std::string describe(const IntegerRanges &ranges, size_t rank) {
     text += ", …";
   if (ranges.dim + 1 == rank)
     return text + (rank == 1 ? " by element" : " by column");
-  return text + (ranges.dim == 0 && rank == 2 ? " by row"
-                                              : " by place along dimension " +
-                                                    std::to_string(ranges.dim));
+  return text + (ranges.dim == 0 && rank == 2
+                     ? " by row"
+                     : " by place along dimension " +
+                           std::to_string(ranges.dim));
 }
 
 Tensor dist::makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
@@ -256,8 +258,9 @@ Tensor dist::makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
   for (size_t dim = 0; dim < shape.size(); ++dim)
     (dim < ranges.dim ? outer : inner) *= dim == ranges.dim ? 1 : shape[dim];
   for (int64_t place = 0; place < places; ++place) {
-    Tensor part = randomTensor(dtype, {outer * inner / dtypeBytes(dtype)},
-                               seed + place * 0x9e3779b9, ranges.ranges[place]);
+    Tensor part =
+        randomTensor(dtype, {outer * inner / dtypeBytes(dtype)},
+                     seed + place * 0x9e3779b9, ranges.ranges[place]);
     for (int64_t i = 0; i < outer; ++i)
       std::memcpy(static_cast<char *>(tensor.data) +
                       (i * places + place) * inner,
@@ -337,8 +340,9 @@ dist::describeRandom(const std::vector<std::string> &options,
             : !parseRandom(found->second, form) || form.hasRange)
       continue;
     if (!isFloat(desc.dtype))
-      texts[desc.name] = "random integers " + describe(findRanges(random, desc),
-                                                       desc.globalShape.size());
+      texts[desc.name] =
+          "random integers " +
+          describe(findRanges(random, desc), desc.globalShape.size());
   }
   return texts;
 }

@@ -248,8 +248,9 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
         manifest.arguments[i + 1].continuesJoined())
       continue;
     owners.push_back(joined);
-    args.push_back(isHost ? joined.get()
-                          : upload(rank, joined.get(), desc.rankBytes()).get());
+    args.push_back(isHost
+                       ? joined.get()
+                       : upload(rank, joined.get(), desc.rankBytes()).get());
   }
 }
 

@@ -291,11 +291,11 @@ void SyncOp::print(OpAsmPrinter &printer) {
     printer << " cause ";
     printText(printer, *this, getCauseAttr());
   }
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "mode", "number", "kind", "dim",
-                                 "toDim", "low", "high", "boundary", "axes",
-                                 "groups", "function", "backward", "mesh",
-                                 "except", "optional", "expect", "cause"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"target", "mode", "number", "kind", "dim", "toDim", "low", "high",
+       "boundary", "axes", "groups", "function", "backward", "mesh", "except",
+       "optional", "expect", "cause"});
   if (getResult())
     printer << " : " << getResult().getType();
 }

@@ -343,11 +343,11 @@ void ShardOp::print(OpAsmPrinter &printer) {
     printPartial(printer, *getPartialKind(), getAxisRefs(*getPartialAxes()));
   }
   printCount(printer, *this);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "kind", "axes", "groups", "blocks",
-                                 "number", "dims", "dimNumbers", "partialKind",
-                                 "partialAxes", "replicate", "except",
-                                 "optional", "expect"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"target", "kind", "axes", "groups", "blocks",
+                            "number", "dims", "dimNumbers", "partialKind",
+                            "partialAxes", "replicate", "except", "optional",
+                            "expect"});
 }
 
 LogicalResult ShardOp::verify() {

@@ -76,8 +76,9 @@ ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
     return targets;
   if (targets.empty()) {
     if (!matched.empty())
-      return emitError(directive->getLoc()) << "\"" << target << "\" except \""
-                                            << *except << "\" leaves nothing";
+      return emitError(directive->getLoc())
+             << "\"" << target << "\" except \"" << *except
+             << "\" leaves nothing";
     InFlightDiagnostic diagnostic = sayUnmatched(directive, target);
     if (allowUnmatched)
       return targets;
@@ -199,8 +200,9 @@ ScheduleApplication::apply(ScheduleDirectiveOpInterface directive) {
     return 0u;
   FailureOr<unsigned> places = directive.apply(*this, *targets);
   // Alternatives are counted once they are chosen from.
-  bool isKnown = alternatives.empty() ||
-                 alternatives.back().directive != directive.getOperation();
+  bool isKnown =
+      alternatives.empty() ||
+      alternatives.back().directive != directive.getOperation();
   if (succeeded(places) && isKnown &&
       failed(verifyExpected(directive, *places)))
     return failure();
@@ -378,8 +380,8 @@ LogicalResult ScheduleApplication::place(Operation *directive,
   return success();
 }
 
-LogicalResult
-ScheduleApplication::finish(llvm::DenseMap<Operation *, unsigned> &places) {
+LogicalResult ScheduleApplication::finish(
+    llvm::DenseMap<Operation *, unsigned> &places) {
   // Setting one argument's attributes copies the list of all.
   MLIRContext *context = getContext();
   auto write = [&](ArrayAttr old, unsigned count,

@@ -50,16 +50,16 @@ static FailureOr<std::string> findFile(IncludeOp include) {
       path = llvm::sys::path::parent_path(line.getFilename().getValue());
       llvm::sys::path::append(path, include.getFile());
     }
-  if (!llvm::sys::fs::exists(path))
-    return emitError(include.getLoc())
-           << "there is no file " << path
-           << "; the path starts at the folder of this schedule";
   // A device or a pipe may have no end.
   if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
     return emitError(include.getLoc()) << path << " is no regular file";
   if (StringRef(path).ends_with(".json"))
     return emitError(include.getLoc())
            << path << " is a plan; only schedules can be included";
+  if (!llvm::sys::fs::exists(path))
+    return emitError(include.getLoc())
+           << "there is no file " << path
+           << "; the path starts at the folder of this schedule";
   return path.str().str();
 }
 

@@ -116,9 +116,8 @@ public:
 
   /// Runs dist_main step by step, each on the results of the one before
   /// (StepControl). `ready` is called once its memory is there.
-  int32_t runSteps(
-      dist_rank &rank, StepSource &steps,
-      const std::function<void()> &ready = [] {});
+  int32_t runSteps(dist_rank &rank, StepSource &steps,
+                   const std::function<void()> &ready = [] {});
 
   /// The memory of argument `index`, while no step runs.
   const void *argumentAt(size_t index) const { return places[index].get(); }
