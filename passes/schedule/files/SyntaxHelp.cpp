@@ -48,23 +48,25 @@ static bool isComment(StringRef before, StringRef rest, StringRef &comment) {
     comment = rest.drop_front(2).split("*/").first;
     return true;
   }
-  // "#map = …" defines an alias.
   if (line.empty() || !line.starts_with("#"))
     line = rest;
   else
     line = StringRef(line.data(), rest.end() - line.data());
   comment = line.drop_while([](char c) { return c == '#'; });
+  // "#map" is an attribute, "#map = …" defines one; a word follows in prose.
   StringRef after = comment.drop_while(isOfWord).ltrim();
-  return line.starts_with("#") && !after.starts_with("=");
+  bool isProse = comment.starts_with(" ") ||
+                 (!after.empty() && llvm::isAlnum(after.front()));
+  return line.starts_with("#") && isProse;
 }
 
 /// Of a word in a directive, a clause that it may be meant for.
 static StringRef findClause(StringRef before, StringRef word) {
   StringRef best;
-  // A directive fills two lines at most.
-  StringRef directive =
-      before.substr(std::min(before.rfind("dist."), before.size()));
-  if (directive.empty() || directive.count('\n') > 1)
+  // A directive begins a line, and fills two at most.
+  size_t begin = before.rfind("dist.");
+  if (begin == StringRef::npos || before.drop_front(begin).count('\n') > 1 ||
+      !before.take_front(begin).rtrim(" \t").ends_with("\n"))
     return best;
   // One mistake in three letters.
   unsigned least = word.size() / 3 + 1;
