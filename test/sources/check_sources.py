@@ -10,7 +10,7 @@
 - Lines of C++ are at most 80 columns wide, but for includes and what stands in
   raw strings, such as programs and tables.
 - Comments and texts have the usual words, not the odd ones of ODD_WORDS.
-- The name of an attribute of the dialect ("dist.scope") stands in one place, Attributes.def, of which
+- The name of an attribute of the dialect ("dist.scope") stands in one place, Attributes.inc, of which
   docs/internals/attributes.md has its rows: `check_sources.py --attributes` prints them.
 """
 
@@ -48,7 +48,7 @@ ODD_WORDS = {
 ATTRIBUTE = re.compile(r'"(dist\.[a-z_]+)"')
 # Ops, not attributes.
 OPS = {"dist.sync", "dist.manual_reshard", "dist.sharding_constraint", "dist.cotangent"}
-ATTRIBUTES_TABLE = "dialects/dist/IR/Attributes.def"
+ATTRIBUTES_TABLE = "dialects/dist/IR/Attributes.inc"
 ATTRIBUTES_PAGE = "docs/internals/attributes.md"
 
 

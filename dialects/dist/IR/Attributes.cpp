@@ -1,6 +1,6 @@
 //===- Attributes.cpp - Checks of discardable attributes ------------------===//
 //
-// One function for each carrier and kind of Attributes.def.
+// One function for each carrier and kind of Attributes.inc.
 //
 //===----------------------------------------------------------------------===//
 
@@ -177,7 +177,7 @@ static Fit fitsAskedFor(const Place &, Attribute attr) {
 }
 
 static Fit fitsStream(const Place &place, Attribute attr) {
-  static_assert(kMaxStream == 15, "as Attributes.def says");
+  static_assert(kMaxStream == 15, "as Attributes.inc says");
   auto stream = dyn_cast<IntegerAttr>(attr);
   if (!stream || !stream.getType().isSignlessInteger(32) ||
       stream.getInt() < 1 || stream.getInt() > kMaxStream)
@@ -400,12 +400,12 @@ static Fit fitsArgumentNumber(const Place &place, Attribute attr) {
   static constexpr StringLiteral kCarrier##NAME = WORDS;
 #define DIST_KIND(NAME, WORDS)                                                 \
   static constexpr StringLiteral kKind##NAME = WORDS;
-#include "dialects/dist/IR/Attributes.def"
+#include "dialects/dist/IR/Attributes.inc"
 
 static constexpr Declaration kDeclarations[] = {
 #define DIST_ATTRIBUTE(NAME, TEXT, CARRIER, KIND, MEANING)                     \
   {k##NAME##Attr, carries##CARRIER, kCarrier##CARRIER, fits##KIND, kKind##KIND},
-#include "dialects/dist/IR/Attributes.def"
+#include "dialects/dist/IR/Attributes.inc"
 };
 
 static LogicalResult verifyAttribute(const Place &place, NamedAttribute attr) {

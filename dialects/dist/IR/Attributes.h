@@ -1,7 +1,7 @@
 //===- Attributes.h - Names of discardable attributes -----------*- C++ -*-===//
 //
 // kScopeAttr for dist.scope, and so on. What each means, and what may have it:
-// Attributes.def.
+// Attributes.inc.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +12,7 @@
 
 namespace mlir::dist {
 
-#define DIST_ATTRIBUTE(NAME, TEXT, CARRIER, KIND, MEANING)                     \
-  inline constexpr llvm::StringLiteral k##NAME##Attr = TEXT;
-#include "dialects/dist/IR/Attributes.def"
+#include "dialects/dist/IR/AttributeNames.h.inc"
 
 /// Values of `dist.asked_for`.
 inline constexpr llvm::StringLiteral kAskedForPlacement = "placement";

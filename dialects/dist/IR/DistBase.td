@@ -29,7 +29,7 @@ def Dist_Dialect : Dialect {
     addition, *partial* values are placements of their own, as in OneFlow's SBP
     and PyTorch's DTensor.
 
-    Discardable attributes of the dialect are declared in `Attributes.def`, and listed
+    Discardable attributes of the dialect are declared in `Attributes.inc`, and listed
     in docs/internals/attributes.md.
   }];
   let useDefaultAttributePrinterParser = 1;

@@ -137,6 +137,9 @@ namespace {
 struct DecomposeSoftmaxPass
     : mlir::dist::impl::DecomposeSoftmaxPassBase<DecomposeSoftmaxPass> {
   void runOnOperation() override {
+    auto isAny = [](linalg::SoftmaxOp) { return WalkResult::interrupt(); };
+    if (!getOperation()->walk(isAny).wasInterrupted())
+      return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
     patterns.add<DecomposeSoftmax>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));

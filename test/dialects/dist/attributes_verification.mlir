@@ -317,8 +317,8 @@ func.func private @parameter() -> (f32 {dist.parameter = "w"})
 
 // -----
 
-// expected-error @below {{argument 0 has 'dist.updated', which belongs on an argument with dist.parameter}}
-func.func private @updated(f32 {dist.input = "x", dist.updated})
+// expected-error @below {{argument 0 has 'dist.buffer', which belongs on an argument with dist.parameter}}
+func.func private @buffer(f32 {dist.input = "x", dist.buffer})
 
 // -----
 

@@ -4,7 +4,7 @@
 // RUN: dist-opt %s "--dist-train-step=optimizer=sgd loss=mse accumulate=3" --dist-spmd | FileCheck %s --check-prefix=SPMD
 // RUN: not dist-opt %s "--dist-train-step=optimizer=sgd loss=mse parameters=bn.mean" 2>&1 | FileCheck %s --check-prefix=NAMED --implicit-check-not=warning
 // RUN: dist-opt %s "--dist-differentiate=cotangent=dy" | FileCheck %s --check-prefix=GRAD
-// RUN: sed 's/dist.parameter = "bn.mean"/dist.input = "bn.mean"/' %s | not dist-opt - "--dist-train-step=optimizer=sgd loss=mse" 2>&1 | FileCheck %s --check-prefix=INPUT
+// RUN: sed 's/dist.parameter = "bn.mean", dist.buffer/dist.input = "bn.mean"/' %s | not dist-opt - "--dist-train-step=optimizer=sgd loss=mse" 2>&1 | FileCheck %s --check-prefix=INPUT
 
 // What the model itself updates goes from step to step beside what is trained, and is no result that a loss is of.
 
