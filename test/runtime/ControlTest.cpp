@@ -179,11 +179,16 @@ TEST(Control, FailureReachesWhoIsLate) {
 
 TEST(Control, NoticesDeathWithWhatWasLastHeard) {
   ControlRoot root(withRanks(2));
+  std::atomic<bool> hasHeard{false};
+  root.onStandings([&](const std::vector<std::string> &) {
+    hasHeard = true;
+    return "";
+  });
   {
     ControlMember one(1, root.where(), milliseconds(20000));
-    one.onBeat([] { return SignOfLife{"rank 1 waits in all_reduce", ""}; });
-    root.await(Stage::Here);
-    std::this_thread::sleep_for(milliseconds(1300)); // a beat
+    one.onBeat([] { return SignOfLife{"rank 1 waits in all_reduce", "so"}; });
+    for (int i = 0; i < 2000 && !hasHeard; ++i)
+      std::this_thread::sleep_for(milliseconds(10));
   }
   EXPECT_TRUE(mentions(waitForFailure(root),
                        {"rank 1 (a=1): its process ",
