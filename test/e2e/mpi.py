@@ -141,7 +141,7 @@ class Ends(processes.Failures):
             self.say([*ranks, "--random=1", "--repeat=2"], "rank 1 has another program than rank 0, or runs it another way")
             for options, said in (["--repeat=0"], "must be a whole number of at least 1"), (["--backend=mpi", "--timeout=0"], "--timeout 0: must be more than 0"):
                 self.say([*start(family, 2), processes.EXEC, bundle, *options], said)
-            compiler = [os.path.abspath("tools/dist-run"), lookup, BACKEND]
+            compiler = [os.path.abspath("tools/dist-run"), lookup, BACKEND, "--random=1"]
             for option in "--repeat=x", "--no-such-option", "--input=":
                 self.say([*start(family, 2), *compiler, option], option.strip("=").removesuffix("=x"), marker=option.strip("=").removesuffix("=x"))
             self.say([*start(family, 1), *compiler, ":", "-n", "1", *compiler, "--repeat=x"], "rank 1 on ", "--repeat", marker="dist-run: error: ")
