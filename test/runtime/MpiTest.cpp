@@ -58,7 +58,7 @@ TEST_P(Mpi, TellsOfADeadlock) {
 
 /// Who computes is not waited for in vain.
 TEST_P(Mpi, LetsComputeForLong) {
-  CommandResult result = start(444, "--timeout=1");
+  CommandResult result = start(444, "--timeout=20");
   EXPECT_EQ(result.status, 0) << result.output;
   EXPECT_EQ(count(result.output, "error: "), 0) << result.output;
 }
