@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/reading/Parameters.h"
 #include "frontends/onnx/reading/ParameterRoles.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir::dist::frontend;
 using namespace llvm;

@@ -10,6 +10,7 @@
 #define DIST_PASSES_SCHEDULE_NAMES_NAMEAUTOMATON_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
