@@ -141,7 +141,7 @@ int main(int argc, char **argv) {
   ToolOptions known = {{"help", {}}, {"h", {}}, {"version", {}}};
   auto add = [&](const std::string &name, auto &variable,
                  const std::string &help, ToolOption kind) {
-    known[name.substr(name.rfind('-') == 1 ? 2 : 1)] = kind;
+    known[name.substr(name[1] == '-' ? 2 : 1)] = kind;
     return app.add_option(name, variable, help)->type_name(kind.value);
   };
   using Kind = ToolOption;

@@ -28,4 +28,9 @@ for tool in [*TOOLS, "dist-opt"]:
         wanted = "-n N starts" if option == "--ranks" and "-n" in own else f"{option} is an option of {text}, not of {tool}"
         if said.returncode == 0 or wanted not in said.stderr:
             wrong.append(f"{tool} {option}: {said.stderr.strip()!r}, not {wanted!r}")
+    # Its own are known by whoever looks at the command line first.
+    for option in sorted(own - {"-o"}):
+        said = subprocess.run([tool, "no-such-model", option], capture_output=True, text=True).stderr
+        if "no option " in said or "is an option of" in said:
+            wrong.append(f"{tool} {option}: {said.strip()!r}")
 sys.exit("\n".join(wrong) if wrong else 0)
