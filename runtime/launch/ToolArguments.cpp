@@ -201,10 +201,14 @@ static void checkNumber(const std::string &name, const ToolOption &option,
   bool hasSign = option.kind == ToolOption::Whole;
   if (isWhole(text, hasSign)) {
     errno = 0;
-    std::strtoll(text.c_str(), nullptr, 10);
+    if (hasSign)
+      std::strtoll(text.c_str(), nullptr, 10);
+    else
+      std::strtoull(text.c_str(), nullptr, 10);
     if (errno == 0)
       return;
-    throw Error(place + "expected a whole number below 2^63");
+    throw Error(place + "expected a whole number below 2^" +
+                (hasSign ? "63" : "64"));
   }
   std::string bare =
       text.substr(std::min(text.find_first_not_of("+0"), text.size()));
