@@ -47,7 +47,7 @@ static LogicalResult checkIsBundle(ModuleOp module, const std::string &path) {
       return module.emitError("output ")
              << path << " exists and holds '" << name << "', which is no "
              << (isPart ? "file" : "part of a bundle")
-             << "; remove it or choose another name";
+             << "; choose another name";
     if (name == kManifestFile) {
       auto text = llvm::MemoryBuffer::getFile(file->path());
       hasManifest = text && host::Manifest::isOne((*text)->getBuffer());
@@ -57,7 +57,7 @@ static LogicalResult checkIsBundle(ModuleOp module, const std::string &path) {
     return module.emitError("output ")
            << path << " exists and is no bundle"
            << (error ? "" : ": it has no manifest.json that one has")
-           << "; remove it or choose another name";
+           << "; choose another name";
   return success();
 }
 
