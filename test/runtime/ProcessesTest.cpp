@@ -164,14 +164,15 @@ TEST(Processes, KillOneThatIsStoppedWithALock) {
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
            -1, 0));
   auto *process = wasKilled + 1;
+  // Who fails the run wakes those that wait by it.
+  auto *word = new (wasKilled + 16) Word(Sharing::Processes);
   EXPECT_TRUE(mentions(
       runProcesses(
           line(2),
           [&](dist_rank *rank) {
             if (rank->index == 1) {
               *process = getpid();
-              Word word(Sharing::Processes);
-              Inside::of(*rank).wait(word, word.load(), [] {
+              Inside::of(*rank).wait(*word, word->load(), [] {
                 raise(SIGSTOP);
                 return std::string();
               });
