@@ -25,7 +25,8 @@ from overlap import run, write_machine  # noqa: E402
 # Of each strategy some, and of each model one.
 MODELS = [
     "bert/fsdp", "bert/ulysses", "convnext/rows", "gpt2/tp_cp_dp", "gpt2/fsdp", "graph/parts", "llama/fsdp_tp", "llama/ring",
-    "mixtral/ep_dp", "opt/sp", "phi3/tp_dp", "resnet/grid", "slapo/slapo", "t5/cp", "unet/rows", "vit/tp_full", "wide_resnet/tp_dp",
+    "mixtral/ep_dp", "opt/ring", "opt/sp", "phi3/sp", "phi3/tp_dp", "resnet/grid", "slapo/slapo", "t5/cp", "unet/grid", "unet/rows",
+    "vit/tp_full", "wide_resnet/tp_dp",
 ]  # fmt: skip
 # Of the largest number of a result.
 TOLERANCE = 1e-5
