@@ -139,7 +139,7 @@ class Ends(processes.Failures):
             self.say([*ranks, "--random=2"], "rank 1 has other values of 't' than rank 0")
             self.say([*ranks, "--random=1", "--streams=late"], "rank 1 has another program than rank 0, or runs it another way")
             self.say([*ranks, "--random=1", "--repeat=2"], "rank 1 has another program than rank 0, or runs it another way")
-            for options, said in (["--repeat=0"], "must be a whole number of at least 1"), (["--backend=mpi", "--timeout=0"], "--timeout 0: must be more than 0"):
+            for options, said in (["--repeat=x"], "--repeat x: expected a whole number"), ([BACKEND, "--random=1", "--repeat=0"], "--repeat 0: must be at least 1"), (["--backend=mpi", "--timeout=0"], "--timeout 0: must be more than 0"):
                 self.say([*start(family, 2), processes.EXEC, bundle, *options], said)
             compiler = [os.path.abspath("tools/dist-run"), lookup, BACKEND, "--random=1"]
             for option in "--repeat=x", "--no-such-option", "--input=":
