@@ -95,7 +95,8 @@ class Ends(processes.Failures):
             _, errors = process.communicate(timeout=120)
             took = time.monotonic() - begin
             assert process.returncode != 0, errors
-            assert took < least + processes.PATIENCE, f"took {took} seconds"
+            # mpirun itself takes up to two.
+            assert took < least + 1 + processes.PATIENCE, f"took {took} seconds"
             lines = [line for line in errors.splitlines() if "error: " in line]
             assert lines and said in lines[0], errors
             end = time.monotonic() + processes.PATIENCE
