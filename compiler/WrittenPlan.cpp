@@ -6,6 +6,7 @@
 
 #include "compiler/WrittenPlan.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "passes/report/Report.h"
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/LocatedJson.h"

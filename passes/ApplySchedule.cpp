@@ -1,6 +1,7 @@
 //===- ApplySchedule.cpp - Schedules and plans: level 0 to 1 --------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"

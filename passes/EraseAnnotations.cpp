@@ -3,6 +3,7 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -8,6 +8,7 @@
 #include "compiler/Driver.h"
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"

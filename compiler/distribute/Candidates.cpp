@@ -1,7 +1,7 @@
 //===- Candidates.cpp - What passes compare that keep the better ----------===//
 
 #include "compiler/distribute/Candidates.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/rt/Passes.h"

@@ -1,6 +1,7 @@
 //===- Distribute.cpp - --dist-distribute: any level to 3 or 4 ------------===//
 
 #include "compiler/distribute/Phases.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/decompose/Passes.h"

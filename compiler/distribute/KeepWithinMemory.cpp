@@ -1,8 +1,8 @@
 //===- KeepWithinMemory.cpp - The first way that memory is enough for -----===//
 
+#include "dialects/dist/Utils/Streams.h"
 #include "compiler/distribute/Candidates.h"
 #include "compiler/distribute/Phases.h"
-#include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Program.h"
 
 namespace mlir::dist {

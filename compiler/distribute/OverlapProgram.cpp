@@ -1,8 +1,8 @@
 //===- OverlapProgram.cpp - Communication and computation: level 3 to 4 ---===//
 
+#include "dialects/dist/Utils/Streams.h"
 #include "compiler/distribute/Candidates.h"
 #include "compiler/distribute/Phases.h"
-#include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Program.h"
 #include "lowering/pipeline/Pipeline.h"
 #include "mlir/Transforms/Passes.h"

@@ -2,6 +2,7 @@
 
 #include "compiler/distribute/Phases.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "dist/Mesh.h"
 #include "lowering/decompose/Passes.h"

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Random.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -7,8 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "lowering/rt/Rt.h"
 #include "lowering/streams/ByteRanges.h"
 #include "lowering/streams/Passes.h"

@@ -2,7 +2,6 @@
 
 #include "passes/attention/AdjointMatch.h"
 #include "dialects/dist/IR/Gradients.h"
-#include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

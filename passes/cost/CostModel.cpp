@@ -1,7 +1,8 @@
 //===- CostModel.cpp - Roofline and alpha-beta ----------------------------===//
 
 #include "passes/cost/CostModel.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/IR/Collectives.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Support/DebugStringHelper.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #ifndef DIST_PASSES_COST_COSTMODEL_H
 #define DIST_PASSES_COST_COSTMODEL_H
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Dist.h"
 #include "passes/cost/Machine.h"
 #include "passes/cost/Work.h"

@@ -1,7 +1,8 @@
 //===- StepTime.cpp - How long ops and regions take -----------------------===//
 
 #include "passes/cost/StepTime.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/IR/Collectives.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"

@@ -7,6 +7,7 @@
 
 #include "passes/cost/Work.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Utils/Program.h"

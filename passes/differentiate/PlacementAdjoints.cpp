@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/differentiate/Models.h"
 

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Utils/DeadOps.h"

@@ -1,6 +1,7 @@
 //===- DeviceLine.cpp - What differs along a line of devices --------------===//
 
 #include "passes/halos/DeviceLine.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/bounds/Bounds.h"

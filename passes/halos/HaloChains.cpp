@@ -1,9 +1,10 @@
 //===- HaloChains.cpp - Exchanges that follow each other ------------------===//
 
 #include "passes/halos/HaloChains.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Halo.h"
-#include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/bounds/Bounds.h"
 #include "llvm/ADT/EquivalenceClasses.h"

@@ -13,6 +13,7 @@
 #ifndef DIST_PASSES_HALOS_HALOCHAINS_H
 #define DIST_PASSES_HALOS_HALOCHAINS_H
 
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/cost/StepTime.h"
 #include "passes/halos/HaloWideningWriter.h"

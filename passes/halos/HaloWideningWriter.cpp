@@ -1,6 +1,7 @@
 //===- HaloWideningWriter.cpp - Ops on more rows --------------------------===//
 
 #include "passes/halos/HaloWideningWriter.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "dialects/dist/Utils/Slices.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"

@@ -11,6 +11,7 @@
 
 #include "passes/halos/HoistHalos.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

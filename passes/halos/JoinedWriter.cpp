@@ -1,6 +1,7 @@
 //===- JoinedWriter.cpp - One exchange for several layers -----------------===//
 
 #include "passes/halos/JoinedWriter.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Utils/DeadOps.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "dialects/dist/Utils/Slices.h"

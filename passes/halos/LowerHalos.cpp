@@ -8,10 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Slices.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

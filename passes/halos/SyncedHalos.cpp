@@ -1,7 +1,9 @@
 //===- SyncedHalos.cpp - Rows that syncs bring beside a value -------------===//
 
 #include "passes/halos/SyncedHalos.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Halo.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

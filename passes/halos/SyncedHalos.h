@@ -11,6 +11,7 @@
 #ifndef DIST_PASSES_HALOS_SYNCEDHALOS_H
 #define DIST_PASSES_HALOS_SYNCEDHALOS_H
 
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "passes/spmd/reshard/WholeValues.h"
 

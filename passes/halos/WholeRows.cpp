@@ -1,6 +1,7 @@
 //===- WholeRows.cpp - Rows that every device has -------------------------===//
 
 #include "passes/halos/WholeRows.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
 //===- WindowLowering.cpp - What a device's iterations read ---------------===//
 
 #include "passes/halos/WindowLowering.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "dialects/dist/Utils/Slices.h"

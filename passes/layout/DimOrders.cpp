@@ -1,6 +1,7 @@
 //===- DimOrders.cpp - Ops that work in any order of dimensions -----------===//
 
 #include "passes/layout/DimOrders.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

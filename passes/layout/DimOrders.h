@@ -10,7 +10,7 @@
 #ifndef DIST_PASSES_LAYOUT_DIMORDERS_H
 #define DIST_PASSES_LAYOUT_DIMORDERS_H
 
-#include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/Utils/Packing.h"
 #include <optional>
 
 namespace mlir::dist {

@@ -1,6 +1,7 @@
 //===- FoldPairs.cpp - Collectives that undo each other -------------------===//
 
 #include "passes/layout/FoldPairs.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

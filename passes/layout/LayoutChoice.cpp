@@ -1,6 +1,7 @@
 //===- LayoutChoice.cpp - In which order tensors are stored ---------------===//
 
 #include "passes/layout/LayoutChoice.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"

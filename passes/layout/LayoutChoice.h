@@ -11,7 +11,7 @@
 #ifndef DIST_PASSES_LAYOUT_LAYOUTCHOICE_H
 #define DIST_PASSES_LAYOUT_LAYOUTCHOICE_H
 
-#include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/Utils/Packing.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::dist {

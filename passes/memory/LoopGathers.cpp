@@ -1,6 +1,7 @@
 //===- LoopGathers.cpp - Gathers in loops over microbatches ---------------===//
 
 #include "passes/memory/LoopGathers.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

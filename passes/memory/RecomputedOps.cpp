@@ -1,6 +1,7 @@
 //===- RecomputedOps.cpp - What may be computed twice ---------------------===//
 
 #include "passes/memory/RecomputedOps.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"

@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/OverlapProblem.h"

@@ -13,8 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/overlap/ChunkPlan.h"

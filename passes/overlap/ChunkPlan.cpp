@@ -1,6 +1,7 @@
 //===- ChunkPlan.cpp - What is cut with a collective ----------------------===//
 
 #include "passes/overlap/ChunkPlan.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "passes/bounds/Bounds.h"
 #include "passes/cost/Work.h"

@@ -1,6 +1,7 @@
 //===- KernelUnits.cpp - Ops that may be one kernel -----------------------===//
 
 #include "passes/overlap/KernelUnits.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -2,8 +2,8 @@
 
 #include "passes/overlap/OverlapProblem.h"
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/KernelUnits.h"
 #include "passes/schedule/names/ModuleNotes.h"

@@ -1,8 +1,8 @@
 //===- ScheduleOverlap.cpp - Collectives run beside computation -----------===//
 
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"

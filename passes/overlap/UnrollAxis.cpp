@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/Interfaces/Placement.h"

@@ -1,5 +1,6 @@
 //===- BackwardUses.cpp - What is kept of forward, and what is not --------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/cost/Work.h"

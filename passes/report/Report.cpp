@@ -6,7 +6,8 @@
 
 #include "passes/report/Report.h"
 #include "dialects/dist/IR/Attributes.h"
-#include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/IR/Collectives.h"
+#include "dialects/dist/Utils/Packing.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"

@@ -1,8 +1,9 @@
 //===- Simulation.cpp - How long a step takes on a machine ----------------===//
 
 #include "passes/report/Simulation.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "passes/report/Report.h"

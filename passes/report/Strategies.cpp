@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/report/Strategies.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/Utils/Program.h"
 #include "passes/bounds/Bounds.h"

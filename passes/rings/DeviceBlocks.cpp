@@ -1,6 +1,7 @@
 //===- DeviceBlocks.cpp - A device's own block of a tensor ----------------===//
 
 #include "passes/rings/DeviceBlocks.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

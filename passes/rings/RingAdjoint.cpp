@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/DeadOps.h"
 #include "dialects/dist/Utils/Program.h"

@@ -1,6 +1,7 @@
 //===- RingWriter.cpp - What rings of attention are written of ------------===//
 
 #include "passes/rings/RingWriter.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

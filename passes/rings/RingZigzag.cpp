@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -1,7 +1,9 @@
 //===- ResultSizes.cpp - Sizes of an op's results from its operands' ------===//
 
 #include "passes/sizes/ResultSizes.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

@@ -2,6 +2,7 @@
 
 #include "test/generator/Check.h"
 #include "dialects/dist/IR/Attributes.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

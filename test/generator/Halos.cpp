@@ -1,5 +1,6 @@
 //===- Halos.cpp - Blocks with rows of their neighbours -------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "test/generator/Halos.h"
 
 using namespace mlir;

@@ -7,6 +7,7 @@
 #ifndef DIST_TEST_GENERATOR_HALOS_H
 #define DIST_TEST_GENERATOR_HALOS_H
 
+#include "dialects/dist/IR/Collectives.h"
 #include "test/generator/Devices.h"
 
 namespace mlir::dist::test {

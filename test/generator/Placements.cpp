@@ -1,5 +1,6 @@
 //===- Placements.cpp - Random meshes, shardings, constraints, syncs ------===//
 
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "test/generator/RandomProgram.h"

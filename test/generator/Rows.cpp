@@ -1,5 +1,6 @@
 //===- Rows.cpp - Rows that indices name, of any device -------------------===//
 
+#include "dialects/dist/IR/Collectives.h"
 #include "test/generator/Rows.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
-//===- Assembly.h - Parts of shardings in short form ------------*- C++ -*-===//
+//===- Assembly.h - Parts of ops and shardings in short form ----*- C++ -*-===//
 //
 // Axes and dimensions in the short form that they have within shardings and
 // ops: `"tp"(1)2` and `{"tp", ?} groups 3`, without the brackets of an
-// attribute. Used by the dialect only.
+// attribute; words and texts. Used by the dialect only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +33,41 @@ void printPartial(AsmPrinter &printer, ReductionKind kind,
 /// `constant 1.5 : f32`.
 ParseResult parseBoundaryAttr(AsmParser &parser, BoundaryAttr &boundary);
 void printBoundaryAttr(AsmPrinter &printer, BoundaryAttr boundary);
+
+/// Parses the bare keyword of an enum attribute.
+template <typename EnumAttrT>
+ParseResult parseEnum(OpAsmParser &parser, EnumAttrT &attr) {
+  using EnumT = decltype(attr.getValue());
+  StringRef word;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<EnumT> value = symbolizeEnum<EnumT>(word);
+  if (!value) {
+    InFlightDiagnostic diagnostic = parser.emitError(loc);
+    diagnostic << "'" << word << "' is none of ";
+    StringRef name;
+    for (uint32_t i = 0; !(name = stringifyEnum(static_cast<EnumT>(i))).empty();
+         ++i)
+      diagnostic << (i ? ", " : "") << name;
+    return diagnostic;
+  }
+  attr = EnumAttrT::get(parser.getContext(), *value);
+  return success();
+}
+
+template <typename EnumAttrT>
+void printEnum(OpAsmPrinter &printer, Operation *, EnumAttrT attr) {
+  printer << stringifyEnum(attr.getValue());
+}
+
+/// A string in which quotes, which directives are full of, are written `\"`
+/// rather than `\22`.
+ParseResult parseText(OpAsmParser &parser, StringAttr &text);
+void printText(OpAsmPrinter &printer, Operation *op, StringAttr text);
+
+ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes);
+void printAxisList(OpAsmPrinter &printer, Operation *op, ArrayAttr axes);
 
 } // namespace mlir::dist
 

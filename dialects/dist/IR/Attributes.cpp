@@ -6,9 +6,9 @@
 
 #include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Streams.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -182,8 +182,9 @@ static Fit fitsStream(const Place &place, Attribute attr) {
   if (!stream || !stream.getType().isSignlessInteger(32) ||
       stream.getInt() < 1 || stream.getInt() > kMaxStream)
     return Fit::No;
-  Value result = place.op->getResult(0);
-  if (result.use_empty() || findFirstUser(result))
+  if (llvm::all_of(place.op->getUsers(), [&](Operation *user) {
+        return place.op->getBlock()->findAncestorOpInBlock(*user);
+      }))
     return Fit::Yes;
   place.op->emitOpError() << "has '" << kStreamAttr
                           << "', but its result is used in another block";

@@ -9,6 +9,7 @@
 #define DIST_DIALECTS_DIST_IR_ATTRIBUTES_H
 
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
 
 namespace mlir::dist {
 
@@ -25,6 +26,9 @@ inline constexpr llvm::StringLiteral kRandomStep = "step";
 
 /// The integer of an input with `dist.classes` that is no class.
 inline constexpr int64_t kIgnoredLabel = -100;
+
+/// The largest number of a stream.
+inline constexpr int32_t kMaxStream = 15;
 
 } // namespace mlir::dist
 

@@ -7,7 +7,6 @@
 #ifndef DIST_DIALECTS_DIST_IR_DIRECTIVE_H
 #define DIST_DIALECTS_DIST_IR_DIRECTIVE_H
 
-#include "dialects/dist/IR/Dist.h"
 
 namespace mlir::dist {
 
@@ -32,6 +31,7 @@ std::string describeDirective(Operation *directive);
 
 } // namespace mlir::dist
 
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/IR/ScheduleDirectiveOpInterface.h.inc"
 
 #endif // DIST_DIALECTS_DIST_IR_DIRECTIVE_H

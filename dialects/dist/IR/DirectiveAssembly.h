@@ -15,9 +15,6 @@ namespace mlir::dist {
 /// The pattern of names that a directive is about.
 ParseResult parseTarget(OpAsmParser &parser, std::string &target);
 
-ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes);
-void printAxisList(OpAsmPrinter &printer, Operation *op, ArrayAttr axes);
-
 /// Checks the axes of a directive. Its mesh may be defined in another file.
 LogicalResult verifyDirectiveAxes(Operation *op, ArrayRef<AxisRefAttr> axes);
 

@@ -1,6 +1,7 @@
-//===- Dist.h - The dist dialect: attributes and ops ------------*- C++ -*-===//
+//===- Dist.h - The dist dialect: attributes and placements -----*- C++ -*-===//
 //
-// Meshes, shardings, schedules and collectives. Described in the .td files.
+// Meshes, shardings and ops that place values. Described in the .td files.
+// Collectives.h has collectives, Schedule.h what a schedule is made of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,6 @@
 #include "dialects/dist/IR/DistEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/IR/DistAttrs.h.inc"
-#include "dialects/dist/IR/DistInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/dist/IR/DistOps.h.inc"
 

@@ -275,4 +275,7 @@ def Dist_PartAttr : Dist_Attr<"Part", "part"> {
   let assemblyFormat = "`<` `[` $offsets `]` `of` ` ` `[` $shape `]` `>`";
 }
 
+def Dist_DimShardingArrayAttr
+    : TypedArrayAttrBase<Dist_DimShardingAttr, "one entry a dimension">;
+
 #endif // DIST_IR_DISTATTRS_TD

@@ -1,6 +1,8 @@
 //===- DistCollectives.cpp - Verifiers and byte counts of collectives -----===//
 
+#include "dialects/dist/IR/Assembly.h"
 #include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Halo.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -409,3 +411,21 @@ LogicalResult LocalConstantOp::verify() {
                          << " a device holds " << local;
   return success();
 }
+
+/// Zeros are the default.
+static ParseResult parseBoundary(OpAsmParser &parser, BoundaryAttr &boundary) {
+  if (dist::parseBoundaryAttr(parser, boundary))
+    return failure();
+  if (boundary.getKind() == BoundaryKind::Zero)
+    boundary = {};
+  return success();
+}
+
+static void printBoundary(OpAsmPrinter &printer, Operation *,
+                          BoundaryAttr boundary) {
+  dist::printBoundaryAttr(printer, boundary);
+}
+
+#include "dialects/dist/IR/CollectiveOpInterface.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/dist/IR/DistCollectives.cpp.inc"

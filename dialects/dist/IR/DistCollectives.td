@@ -9,7 +9,9 @@
 #ifndef DIST_IR_DISTCOLLECTIVES_TD
 #define DIST_IR_DISTCOLLECTIVES_TD
 
-include "dialects/dist/IR/DistOps.td"
+include "dialects/dist/IR/DistAttrs.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Dist_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::mlir::dist";

@@ -1,10 +1,12 @@
 //===- DistDialect.cpp - Registration of the dialect ----------------------===//
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
@@ -29,6 +31,14 @@ void DistDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/dist/IR/DistSchedule.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/dist/IR/DistCollectives.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -9,6 +9,7 @@
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/DirectiveAssembly.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

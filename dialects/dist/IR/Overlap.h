@@ -3,7 +3,7 @@
 #ifndef DIST_DIALECTS_DIST_IR_OVERLAP_H
 #define DIST_DIALECTS_DIST_IR_OVERLAP_H
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define GET_OP_CLASSES

@@ -1,6 +1,7 @@
 //===- Random.cpp - Assembly and verifiers of random numbers --------------===//
 
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/IR/Assembly.h"
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/DirectiveAssembly.h"
 #include "mlir/IR/Builders.h"

@@ -3,7 +3,7 @@
 #ifndef DIST_DIALECTS_DIST_IR_RANDOM_H
 #define DIST_DIALECTS_DIST_IR_RANDOM_H
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

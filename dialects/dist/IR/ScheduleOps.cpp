@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/DirectiveAssembly.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SetVector.h"
@@ -15,25 +16,6 @@ using namespace mlir::dist;
 //===----------------------------------------------------------------------===//
 // What directives have in common
 //===----------------------------------------------------------------------===//
-
-ParseResult mlir::dist::parseAxisList(OpAsmParser &parser, ArrayAttr &axes) {
-  SmallVector<Attribute> list;
-  if (parser.parseCommaSeparatedList([&]() -> ParseResult {
-        AxisRefAttr axis;
-        if (parseAxis(parser, axis))
-          return failure();
-        list.push_back(axis);
-        return success();
-      }))
-    return failure();
-  axes = ArrayAttr::get(parser.getContext(), list);
-  return success();
-}
-
-void mlir::dist::printAxisList(OpAsmPrinter &printer, Operation *,
-                               ArrayAttr axes) {
-  llvm::interleaveComma(axes.getAsRange<AxisRefAttr>(), printer.getStream());
-}
 
 ParseResult mlir::dist::parseTarget(OpAsmParser &parser, std::string &target) {
   return parseName(parser, target, "a name", "h.*.attn");
@@ -412,3 +394,7 @@ LogicalResult ShardOp::verify() {
     llvm::append_range(axes, getAxisRefs(*getPartialAxes()));
   return verifyDirectiveAxes(*this, axes);
 }
+
+#include "dialects/dist/IR/ScheduleDirectiveOpInterface.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/dist/IR/DistSchedule.cpp.inc"

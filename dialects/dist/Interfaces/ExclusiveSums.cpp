@@ -6,6 +6,7 @@
 
 #include "dialects/dist/Interfaces/ExclusiveSums.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Utils/ByComputation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

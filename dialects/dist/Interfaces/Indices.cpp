@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Attention.h"
-#include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

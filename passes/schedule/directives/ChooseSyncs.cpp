@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "passes/schedule/directives/ModuleBorder.h"
 #include "passes/schedule/directives/ScheduleApplication.h"

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/directives/FeatureSharding.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/directives/FeatureBlocks.h"
 #include "passes/schedule/directives/Heads.h"

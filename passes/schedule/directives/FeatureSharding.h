@@ -7,6 +7,7 @@
 #ifndef DIST_PASSES_SCHEDULE_DIRECTIVES_FEATURESHARDING_H
 #define DIST_PASSES_SCHEDULE_DIRECTIVES_FEATURESHARDING_H
 
+#include "dialects/dist/IR/Schedule.h"
 #include "passes/schedule/directives/ScheduleApplication.h"
 
 namespace mlir::dist {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/schedule/directives/Directives.h"
 #include "passes/schedule/directives/ScheduleApplication.h"

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Schedule.h"
 #include "passes/schedule/directives/Directives.h"
 #include "passes/schedule/directives/ScheduleApplication.h"
 

@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Halo.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/directives/Directives.h"
 #include "passes/schedule/directives/ScheduleApplication.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "passes/schedule/directives/Directives.h"
 #include "passes/schedule/directives/ScheduleApplication.h"
 #include "passes/schedule/names/ModuleNotes.h"

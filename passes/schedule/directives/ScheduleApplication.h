@@ -8,6 +8,7 @@
 #ifndef DIST_PASSES_SCHEDULE_DIRECTIVES_SCHEDULEAPPLICATION_H
 #define DIST_PASSES_SCHEDULE_DIRECTIVES_SCHEDULEAPPLICATION_H
 
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/IR/Builders.h"
 #include "passes/schedule/directives/ScheduleFunctions.h"

@@ -1,6 +1,7 @@
 //===- ScheduleFunctions.cpp - Functions beside a schedule ----------------===//
 
 #include "passes/schedule/directives/ScheduleFunctions.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/CallInterfaces.h"

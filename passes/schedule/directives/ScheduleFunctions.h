@@ -11,6 +11,7 @@
 #define DIST_PASSES_SCHEDULE_DIRECTIVES_SCHEDULEFUNCTIONS_H
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

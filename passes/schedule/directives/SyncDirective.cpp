@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/directives/Directives.h"
 #include "passes/schedule/directives/Heads.h"

@@ -1,6 +1,8 @@
 //===- SyncFunction.cpp - A sync by a user's own function -----------------===//
 
 #include "passes/schedule/directives/SyncFunction.h"
+#include "dialects/dist/IR/Collectives.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/schedule/directives/ScheduleFunctions.h"
 

@@ -3,6 +3,7 @@
 #ifndef DIST_PASSES_SCHEDULE_DIRECTIVES_SYNCFUNCTION_H
 #define DIST_PASSES_SCHEDULE_DIRECTIVES_SYNCFUNCTION_H
 
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/schedule/directives/ScheduleApplication.h"
 

@@ -8,6 +8,7 @@
 #define DIST_PASSES_SCHEDULE_FILES_INCLUDE_H
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

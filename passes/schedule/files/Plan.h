@@ -10,6 +10,7 @@
 #define DIST_PASSES_SCHEDULE_FILES_PLAN_H
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::dist {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/Schedule.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/SourceText.h"
 #include "dist/OutputFile.h"
 #include "mlir/Bytecode/BytecodeReader.h"

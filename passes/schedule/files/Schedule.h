@@ -8,6 +8,7 @@
 #define DIST_PASSES_SCHEDULE_FILES_SCHEDULE_H
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::dist {

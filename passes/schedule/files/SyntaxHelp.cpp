@@ -7,6 +7,7 @@
 
 #include "passes/schedule/files/SyntaxHelp.h"
 #include "dialects/dist/IR/Directive.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/SourceText.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/OperationSupport.h"

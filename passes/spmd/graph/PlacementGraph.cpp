@@ -3,6 +3,7 @@
 #include "passes/spmd/graph/PlacementGraph.h"
 #include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

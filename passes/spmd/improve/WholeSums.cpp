@@ -9,6 +9,7 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Halo.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "passes/spmd/graph/PlacedProgram.h"
 #include "passes/spmd/graph/PlacementGraph.h"

@@ -1,5 +1,6 @@
 //===- Constraints.cpp - Constraints and syncs become reshards ------------===//
 
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

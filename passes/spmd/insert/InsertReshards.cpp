@@ -10,6 +10,7 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Halo.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/spmd/insert/Passes.h"

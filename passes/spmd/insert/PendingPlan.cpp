@@ -1,6 +1,7 @@
 //===- PendingPlan.cpp - Reductions that pass through an op ---------------===//
 
 #include "passes/spmd/insert/PendingPlan.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "passes/spmd/insert/PendingOperands.h"
 

@@ -12,6 +12,7 @@
 #define DIST_PASSES_SPMD_INSERT_RESHARDINSERTER_H
 
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"

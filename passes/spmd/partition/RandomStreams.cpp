@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/partition/RandomStreams.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"

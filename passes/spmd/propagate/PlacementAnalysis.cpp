@@ -1,6 +1,7 @@
 //===- PlacementAnalysis.cpp - A module, and where it is placed -----------===//
 
 #include "passes/spmd/propagate/PlacementAnalysis.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "passes/spmd/graph/SeedPlacements.h"
 

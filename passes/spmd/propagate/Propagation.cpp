@@ -14,6 +14,7 @@
 
 #include "passes/spmd/propagate/Propagation.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Schedule.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;

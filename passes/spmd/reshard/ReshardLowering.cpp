@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/reshard/ReshardLowering.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "dialects/dist/Utils/Slices.h"

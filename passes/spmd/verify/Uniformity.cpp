@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/verify/Uniformity.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"

@@ -1,7 +1,7 @@
 //===- CheckScheduled.cpp - Random schedules in every mode of streams -----===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "lowering/streams/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

@@ -3,7 +3,7 @@
 #include "test/lowering/oracle/RandomSchedule.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "test/generator/Choices.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,6 +1,7 @@
 //===- SpmdMutants.cpp - SPMD programs with one fact changed --------------===//
 
 #include "test/lowering/oracle/SpmdMutants.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_DIALECTS_DIST_IR_PACKING_H
-#define DIST_DIALECTS_DIST_IR_PACKING_H
+#ifndef DIST_DIALECTS_DIST_UTILS_PACKING_H
+#define DIST_DIALECTS_DIST_UTILS_PACKING_H
 
 #include "dialects/dist/IR/Dist.h"
 
@@ -27,4 +27,4 @@ int64_t getPackedBytes(Operation *collective, ArrayRef<int64_t> operand = {},
 
 } // namespace mlir::dist
 
-#endif // DIST_DIALECTS_DIST_IR_PACKING_H
+#endif // DIST_DIALECTS_DIST_UTILS_PACKING_H

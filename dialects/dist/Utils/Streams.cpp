@@ -1,6 +1,7 @@
 //===- Streams.cpp - Collectives that run beside computation --------------===//
 
-#include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Streams.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/SetVector.h"

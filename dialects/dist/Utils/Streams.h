@@ -7,17 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_DIALECTS_DIST_IR_STREAMS_H
-#define DIST_DIALECTS_DIST_IR_STREAMS_H
+#ifndef DIST_DIALECTS_DIST_UTILS_STREAMS_H
+#define DIST_DIALECTS_DIST_UTILS_STREAMS_H
 
 #include "dialects/dist/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
 namespace mlir::dist {
-
-/// The largest number of a stream.
-inline constexpr int32_t kMaxStream = 15;
 
 /// The stream of a collective; 0 if it has no attribute.
 int32_t getStream(Operation *collective);
@@ -33,4 +30,4 @@ Operation *findFirstUser(Value value);
 
 } // namespace mlir::dist
 
-#endif // DIST_DIALECTS_DIST_IR_STREAMS_H
+#endif // DIST_DIALECTS_DIST_UTILS_STREAMS_H

@@ -1,6 +1,7 @@
 //===- Packing.cpp - What collectives copy beside what they send ----------===//
 
-#include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/Utils/Packing.h"
+#include "dialects/dist/IR/Collectives.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
