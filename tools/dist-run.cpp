@@ -79,7 +79,7 @@ static bool run() {
     return true;
   }
   const CheckOptions checking = options.getCheckOptions();
-  const host::RunOptions running = options.getRunOptions();
+  host::RunOptions running = options.getRunOptions();
   Stages stages("dist-run", options.common.verbose);
   RunCompiler compiler(stages, checking.precision, options.common,
                        options.backend);
@@ -94,13 +94,23 @@ static bool run() {
   std::optional<Reference> single;
   if (options.verifies())
     single = compileReference(compiler, options, program.manifest.mesh.size());
+  host::ResultFiles files(options.output, options.trace, program.manifest);
+  running.keepsWholes = false;
+  running.sink = files.sink();
+  running.keepsParts = [&](const std::string &name) {
+    return options.verifies() ||
+           llvm::any_of(prepared.recorded, [&](const Recorded &recorded) {
+             return recorded.result == name;
+           });
+  };
   stages.begin("run", "running");
   host::RunResult result = host::launch(program, prepared.values, running);
+  running.sink = nullptr;
   if (!result.isRoot)
     return true;
   if (predicted && running.trace)
     result.trace = host::joinTraces(result.trace, formatTimeline(*predicted));
-  host::writeOutputs(options.output, options.trace, result);
+  files.commit(result.trace);
 
   Checks checks(result.outputs.size());
   int64_t leftOut = 0;

@@ -244,15 +244,16 @@ Tensor dist::readNpy(const std::string &path) {
   return tensor;
 }
 
-void dist::writeNpy(OutputFile &file, const Tensor &tensor) {
-  if (tensor.dtype == DIST_BF16) {
-    Tensor wide = Tensor::zeros(DIST_F32, tensor.shape);
-    convert(DIST_BF16, tensor.data, DIST_F32, wide.data, tensor.count());
-    return writeNpy(file, wide);
-  }
+/// The element type that a file has in place of `dtype`.
+static dist_dtype writtenType(dist_dtype dtype) {
+  return dtype == DIST_BF16 ? DIST_F32 : dtype;
+}
+
+NpyWriter::NpyWriter(OutputFile &file, const Tensor &tensor)
+    : file(file), dtype(tensor.dtype) {
   std::string type;
-  for (const auto &[name, dtype] : descriptions())
-    if (dtype == tensor.dtype)
+  for (const auto &[name, known] : descriptions())
+    if (known == writtenType(dtype))
       type = name;
   std::string shape = "(";
   for (int64_t extent : tensor.shape)
@@ -264,15 +265,30 @@ void dist::writeNpy(OutputFile &file, const Tensor &tensor) {
   header += '\n';
   uint16_t headerBytes = header.size();
 
+  int64_t bytes;
+  if (__builtin_mul_overflow(tensor.count(), dtypeBytes(writtenType(dtype)),
+                             &bytes))
+    throw Error("a result of more bytes than can be counted");
+  file.makeRoom(10 + header.size() + bytes);
   file.write(magic, 6);
   file.write("\x01\x00", 2);
   file.write(&headerBytes, 2);
   file.write(header.data(), header.size());
-  file.write(tensor.data, tensor.bytes());
+}
+
+void NpyWriter::write(const void *data, int64_t count) {
+  dist_dtype written = writtenType(dtype);
+  std::vector<char> wide;
+  if (written != dtype) {
+    wide.resize(count * dtypeBytes(written));
+    convert(dtype, data, written, wide.data(), count);
+    data = wide.data();
+  }
+  file.write(data, count * dtypeBytes(written));
 }
 
 void dist::writeNpy(const std::string &path, const Tensor &tensor) {
   OutputFile file(path);
-  writeNpy(file, tensor);
+  NpyWriter(file, tensor).write(tensor.data, tensor.count());
   file.commit();
 }

@@ -10,7 +10,6 @@
 #include "runtime/control/HomeOutput.h"
 #include "runtime/control/TraceMessages.h"
 #include "runtime/host/MappedFile.h"
-#include "runtime/launch/RanksMemory.h"
 #include "runtime/launch/RollCall.h"
 #include "runtime/launch/Teller.h"
 #include "runtime/messages/MessagesRun.h"
@@ -182,52 +181,43 @@ void dist::failTogether(const std::string &message, const Tell &tell) {
 
 namespace {
 
-/// Which bytes of a rank's memory the root asks for.
-struct Part {
-  bool isResult;
-  uint64_t index;
-  int64_t offset, bytes;
-};
-
 /// In the process of rank 0, while all others wait.
 struct RemoteMemory final : RanksMemory {
   RemoteMemory(const Manifest &manifest, const Executor &own)
-      : RanksMemory(manifest), manifest(manifest), own(own) {}
+      : RanksMemory(manifest), own(own) {}
 
-  const void *argumentAt(int64_t rank, size_t index) const override {
-    return rank == 0 ? own.argumentAt(index)
-                     : fetch(rank, false, index, manifest.arguments[index]);
+  const void *read(int64_t rank, const HeldBytes &what) const override {
+    if (rank == 0)
+      return own.at(what);
+    MessageWriter writer;
+    writer.number<uint8_t>(what.isResult);
+    writer.number<uint64_t>(what.index);
+    writer.number(what.offset);
+    writer.number(what.bytes);
+    answer = session->root->ask(rank, {0, writer.take()}).text;
+    if (int64_t(answer.size()) != what.bytes)
+      throw Error("rank " + std::to_string(rank) + " has sent " +
+                  std::to_string(answer.size()) + " bytes of '" +
+                  (what.isResult ? manifest.results
+                                 : manifest.arguments)[what.index].name +
+                  "', not " + std::to_string(what.bytes));
+    return answer.data();
   }
-  const void *resultAt(int64_t rank, size_t index) const override {
-    return rank == 0 ? own.resultAt(index)
-                     : fetch(rank, true, index, manifest.results[index]);
-  }
-
-  const void *fetch(int64_t rank, bool isResult, size_t index,
-                    const TensorDesc &desc) const {
-    constexpr int64_t kMost = 1 << 26;
-    buffer = allocate(desc.localBytes());
-    char *data = static_cast<char *>(buffer.get());
-    for (int64_t at = 0; at < desc.localBytes(); at += kMost) {
-      Part part{isResult, index, at, std::min(kMost, desc.localBytes() - at)};
-      MessageWriter writer;
-      writer.number<uint8_t>(part.isResult);
-      writer.number(part.index);
-      writer.number(part.offset);
-      writer.number(part.bytes);
-      Message answer = session->root->ask(rank, {0, writer.take()});
-      if (int64_t(answer.text.size()) != part.bytes)
-        throw Error("rank " + std::to_string(rank) + " has sent " +
-                    std::to_string(answer.text.size()) + " bytes of '" +
-                    desc.name + "', not " + std::to_string(part.bytes));
-      std::memcpy(data + at, answer.text.data(), part.bytes);
+  Tensor keep(int64_t rank, size_t index) const override {
+    if (rank == 0)
+      return own.partOf(index);
+    const TensorDesc &desc = manifest.results[index];
+    Tensor part = Tensor::zeros(desc.dtype, desc.localShape);
+    for (int64_t at = 0; at < part.bytes(); at += kWindow) {
+      int64_t bytes = std::min(kWindow, part.bytes() - at);
+      std::memcpy(static_cast<char *>(part.data) + at,
+                  read(rank, {true, index, at, bytes}), bytes);
     }
-    return data;
+    return part;
   }
 
-  const Manifest &manifest;
   const Executor &own;
-  mutable std::shared_ptr<void> buffer;
+  mutable std::string answer;
 };
 
 } // namespace
@@ -246,9 +236,9 @@ static Message answerPart(const Manifest &manifest, const Executor &executor,
   int64_t size = list[index].localBytes();
   if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset)
     return {};
-  const void *data =
-      isResult ? executor.resultAt(index) : executor.argumentAt(index);
-  return {0, std::string(static_cast<const char *>(data) + offset, bytes)};
+  auto *data = static_cast<const char *>(
+      executor.at({isResult, index, offset, bytes}));
+  return {0, std::string(data, bytes)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,11 +326,11 @@ struct SentSteps final : StepSource {
 //===----------------------------------------------------------------------===//
 
 /// What a rank has done, on a clock that begins with its last repetition.
-static std::string writeDone(const std::vector<RankResult::Interval> &all,
+static std::string writeDone(const std::vector<Interval> &all,
                              std::vector<TraceEvent> events) {
   MessageWriter writer;
   writer.number<uint64_t>(all.size());
-  for (const RankResult::Interval &one : all)
+  for (const Interval &one : all)
     writer.number(one.end - one.start);
   int64_t first = all.empty() ? 0 : all.back().start;
   for (TraceEvent &event : events) {
@@ -351,14 +341,13 @@ static std::string writeDone(const std::vector<RankResult::Interval> &all,
   return writer.take();
 }
 
-static void readDone(const std::string &text, RankResult &result,
-                     std::vector<TraceEvent> &trace) {
+static void readDone(const std::string &text, RanksResult &result) {
   MessageReader reader(text);
-  result.repetitions.resize(reader.count(sizeof(int64_t)));
-  for (RankResult::Interval &one : result.repetitions)
+  auto &times = result.times.emplace_back(reader.count(sizeof(int64_t)));
+  for (Interval &one : times)
     one = {0, reader.number<int64_t>()};
   std::vector<TraceEvent> events = readTrace(reader.text());
-  trace.insert(trace.end(), events.begin(), events.end());
+  result.trace.insert(result.trace.end(), events.begin(), events.end());
 }
 
 namespace {
@@ -378,7 +367,8 @@ struct MpiLauncher final : BackendLauncher {
       failSession(message);
   }
   RanksResult run(const Program &program, const Arguments &arguments,
-                  const RunOptions &options) const override;
+                  const RunOptions &options,
+                  const TakeResults &take) const override;
 };
 
 } // namespace
@@ -472,7 +462,8 @@ static void checkPrograms(const ControlRoot &root, const Manifest &manifest,
 }
 
 RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
-                             const RunOptions &options) const {
+                             const RunOptions &options,
+                             const TakeResults &take) const {
   if (!session)
     throw Error("--backend mpi: nobody has called dist::begin");
   const Manifest &manifest = program.manifest;
@@ -548,26 +539,10 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     return result;
   }
   root->await(Stage::Done);
-  result.ranks.resize(library.size());
-  RemoteMemory memory(manifest, executor);
-  for (int64_t rank = 0; rank < library.size(); ++rank) {
-    RankResult &one = result.ranks[rank];
-    readDone(rank ? root->textOf(rank, Stage::Done) : done, one, result.trace);
-    if (options.stepControl)
-      continue;
-    for (size_t i = 0; i < manifest.results.size(); ++i) {
-      const TensorDesc &desc = manifest.results[i];
-      Tensor part;
-      if (options.keepParts || isWriter(manifest.mesh, desc, rank)) {
-        void *data = const_cast<void *>(memory.resultAt(rank, i));
-        std::shared_ptr<void> owner =
-            rank ? std::move(memory.buffer)
-                 : std::shared_ptr<void>(std::shared_ptr<void>(), data);
-        part = {desc.dtype, desc.localShape, data, owner};
-      }
-      one.parts.push_back(std::move(part));
-    }
-  }
+  for (int64_t rank = 0; rank < library.size(); ++rank)
+    readDone(rank ? root->textOf(rank, Stage::Done) : done, result);
+  if (!options.stepControl)
+    take(RemoteMemory(manifest, executor));
   root->end();
   library.finalize();
   return result;

@@ -276,7 +276,7 @@ void Executor::prepare(dist_rank &rank, bool ownsArguments) {
     results.push_back(place.get());
     std::shared_ptr<void> part =
         isHost ? place : dist::allocate(desc.localBytes());
-    result.parts.push_back({desc.dtype, desc.localShape, part.get(), part});
+    parts.push_back({desc.dtype, desc.localShape, part.get(), part});
   }
   arena = allocate(rank, manifest.arenaBytes).get();
   status = static_cast<int64_t *>(
@@ -288,8 +288,7 @@ bool Executor::takeResults(dist_rank &rank) {
   if (rank.backend.sharesHostMemory())
     return true;
   for (size_t i = 0; i < results.size(); ++i)
-    if (!rank.backend.download(result.parts[i].data, results[i],
-                               result.parts[i].bytes()))
+    if (!rank.backend.download(parts[i].data, results[i], parts[i].bytes()))
       return false;
   return true;
 }
@@ -345,7 +344,7 @@ int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
                                    arena, status);
     if (failed)
       return failed;
-    result.repetitions.push_back({start, nowNanos()});
+    repetitions.push_back({start, nowNanos()});
   }
   return takeResults(rank) ? 0 : 1;
 }

@@ -5,6 +5,7 @@ mpi.py [REGEX]: only cases whose name matches.
 
 - `bits_MODEL`: forward and gradients of a model have the bits of threads, by Open MPI and by MPICH;
 - `train`: a run of training has the same losses and checkpoints, and goes on with threads;
+- `results`: no process holds a whole result that is written;
 - `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank;
 - `goes_on_RANK`: a process that is stopped for some beats of the control channel, and goes on, is no deadlock;
 - `is_told_once`: what is wrong with a program, its inputs or its start is said by one process, in the words of threads;
@@ -282,6 +283,7 @@ def main():
             )
         if FAMILIES:
             add("train", lambda work: processes.Training(work).check(BACKEND, start(FAMILIES[0], 2)))
+            add("results", lambda work: processes.check_results(work, [(start(family, 4), [BACKEND], 300) for family in FAMILIES]))
             add("is_told_once", lambda work: Ends(work).check_told_once())
             add("is_missed", lambda work: Ends(work).check_missed())
             add("two_at_once", lambda work: Ends(work).check_two_at_once())

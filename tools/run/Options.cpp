@@ -124,7 +124,6 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();
-  options.keepParts = verifies() || !expect.empty();
   // What reads padding is wrong, and shows.
   options.padding = verifies() ? host::Padding::Poison : host::Padding::Zero;
   // What sums may differ by is what is allowed.

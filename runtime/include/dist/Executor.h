@@ -99,15 +99,16 @@ public:
   virtual const Inputs *inputs() = 0;
 };
 
-/// The results of one rank.
-struct RankResult {
-  /// Its parts of the results, in the order of manifest.results.
-  std::vector<Tensor> parts;
-  /// Start and end of each repetition, in nanoseconds of the steady clock.
-  struct Interval {
-    int64_t start, end;
-  };
-  std::vector<Interval> repetitions;
+/// When a rank ran dist_main, in nanoseconds of the steady clock.
+struct Interval {
+  int64_t start, end;
+};
+
+/// Bytes of a rank's part of an argument or a result.
+struct HeldBytes {
+  bool isResult;
+  size_t index;
+  int64_t offset, bytes;
 };
 
 /// One rank of a run. It owns the rank's memory, from which other ranks may
@@ -132,14 +133,16 @@ public:
 
   /// The memory of argument `index`, while no step runs.
   const void *argumentAt(size_t index) const { return places[index].get(); }
-  const void *resultAt(size_t index) const { return results[index]; }
-
-  /// The results of the rank; after run.
-  RankResult takeResult() { return std::move(result); }
-  /// Its times alone.
-  const std::vector<RankResult::Interval> &times() const {
-    return result.repetitions;
+  const void *resultAt(size_t index) const { return parts[index].data; }
+  const void *at(const HeldBytes &what) const {
+    const void *data =
+        what.isResult ? resultAt(what.index) : argumentAt(what.index);
+    return static_cast<const char *>(data) + what.offset;
   }
+  /// The rank's part of result `index`, padding included; after run.
+  const Tensor &partOf(size_t index) const { return parts[index]; }
+  /// Of each repetition.
+  const std::vector<Interval> &times() const { return repetitions; }
 
 private:
   std::shared_ptr<void> allocate(dist_rank &rank, int64_t bytes);
@@ -154,7 +157,10 @@ private:
   const Program &program;
   const Arguments &arguments;
   Padding padding;
-  RankResult result;
+  /// Of the results, in the order of manifest.results, where the host reads
+  /// them.
+  std::vector<Tensor> parts;
+  std::vector<Interval> repetitions;
   std::vector<std::shared_ptr<void>> owners;
   /// For each argument of the manifest, except those that are joined.
   std::vector<std::shared_ptr<void>> places;

@@ -20,6 +20,33 @@
 
 namespace dist {
 
+/// A result of the program: one of the manifest's, or blocks that are one.
+struct Output {
+  std::string name;
+  /// Whole, with RunOptions::keepsWholes; else without data.
+  Tensor tensor;
+  /// The numbers, in manifest.results, of the blocks that it is made of; most
+  /// often of one result.
+  std::vector<size_t> results;
+  /// With RunOptions::keepsParts: of each of these the part of each rank, by
+  /// rank, padding included, also if several hold the same part; else empty.
+  std::vector<Tensor> parts;
+};
+
+/// The program's results, without data, in the order of their first blocks.
+std::vector<Output> describeOutputs(const Manifest &manifest);
+
+/// Takes whole results, one after the other, each from front to back, so that
+/// nobody has to hold one.
+class ResultSink {
+public:
+  virtual ~ResultSink() = default;
+  /// The next one begins.
+  virtual void begin(const Output &output) = 0;
+  /// Its next elements.
+  virtual void write(const void *data, int64_t count) = 0;
+};
+
 struct RunOptions {
   /// The backend that runs the ranks: "threads", "processes" or "mpi"; "" is
   /// "processes" where their number is given, else "threads".
@@ -45,8 +72,12 @@ struct RunOptions {
   EmulatedLink link;
   /// When communication streams do their work.
   StreamMode streams;
-  /// Whether each rank's part of the results is wanted, too.
-  bool keepParts = false;
+  /// Whether whole results are wanted in memory.
+  bool keepsWholes = true;
+  /// Of which results each rank's part is wanted, too.
+  std::function<bool(const std::string &name)> keepsParts;
+  /// Receives whole results, at the root.
+  ResultSink *sink = nullptr;
   /// If set, runs the program step by step, instead of `repeat`.
   StepControl *stepControl = nullptr;
   /// The value of padding in arguments.
@@ -58,17 +89,7 @@ struct RunOptions {
 };
 
 struct RunResult {
-  struct Output {
-    std::string name;
-    Tensor tensor; // whole
-    /// The numbers, in manifest.results, of the blocks that it is made of; most
-    /// often of one result.
-    std::vector<size_t> results;
-    /// With RunOptions::keepParts: of each of these the part of each rank, by
-    /// rank, padding included, also if several hold the same part; else empty.
-    std::vector<Tensor> parts;
-  };
-  std::vector<Output> outputs; // in the order of their first results
+  std::vector<Output> outputs; // as describeOutputs
   /// For each repetition, from the moment when all ranks were ready to the last
   /// one's return.
   std::vector<double> seconds;
