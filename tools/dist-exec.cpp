@@ -91,7 +91,8 @@ static void run(const Options &options) {
   RandomInputs random;
   if (!options.seed.empty())
     random.rest = parseSeed(options.seed);
-  Inputs inputs = readInputs(options.inputs, program.manifest, random);
+  Inputs inputs = readInputs(options.inputs, program.manifest, random,
+                             inputFilesOf(options.run));
   ResultFiles files(options.output, options.trace, program.manifest);
   RunOptions running = options.run;
   running.keepsWholes = false;
@@ -170,6 +171,7 @@ int main(int argc, char **argv) {
       {Kind::Number, "SECONDS"});
   add("--bind-address", options.run.bindAddress, bindAddressHelp,
       {Kind::Text, "ADDRESS"});
+  add("--inputs", options.run.inputs, inputsHelp, {Kind::Text, "shared|root"});
   add("--mpi", options.run.mpi, mpiHelp, {Kind::Text, "openmpi|mpich"});
   add("--port", options.run.port, portHelp, {Kind::Whole, "N"});
   add("--repeat", options.run.repeat, repeatHelp, {Kind::Whole, "N"});

@@ -58,6 +58,7 @@ static void train() {
   sayPredicted(predicted, options.common.machine);
   sayStreams(compiler);
   StepArguments arguments = findStepArguments(*module);
+  compiler.notes.states = arguments.states;
   host::Program described = compiler.describe(*module, options.input);
   host::Inputs given =
       host::readInputs(options.getInputs(), described.manifest);
@@ -70,10 +71,32 @@ static void train() {
               });
 }
 
+/// Runs what the root has compiled.
+static void follow() {
+  std::string text;
+  host::Program program = host::receiveProgram(text);
+  CompiledNotes notes = CompiledNotes::read(text);
+  program.manifest.weights = notes.weights;
+  const host::RunOptions running = options.getRunOptions();
+  if (options.training.train)
+    return followTraining(program, options.training, notes.states, running);
+  host::RandomInputs random;
+  random.ranges = notes.ranges;
+  if (options.random != "off")
+    random.rest = host::parseSeed(options.random);
+  host::Inputs values = host::readInputs(options.getInputs(), program.manifest,
+                                         random, host::inputFilesOf(running));
+  host::launch(program, values, running);
+}
+
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
   options.check();
   host::begin(options.getRunOptions(), tell);
+  if (!host::isRoot() && !options.isBundle()) {
+    follow();
+    return true;
+  }
   if (options.training.train) {
     train();
     return true;

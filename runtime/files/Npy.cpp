@@ -204,7 +204,7 @@ private:
 // Files
 //===----------------------------------------------------------------------===//
 
-Tensor dist::readNpy(const std::string &path) {
+static Tensor read(const std::string &path, bool maps) {
   MappedFile file = mapFile(path);
   if (file.bytes < 10 || std::memcmp(file.data(), magic, 6) != 0)
     throw Error(path + ": not an .npy file");
@@ -233,6 +233,14 @@ Tensor dist::readNpy(const std::string &path) {
     throw Error(path + ": truncated: shape " + toString(header.shape) + " of " +
                 dtypeName(header.dtype) + " needs more than the " +
                 std::to_string(file.bytes - start) + " bytes there are");
+  constexpr int64_t kLeastMapped = 1 << 20;
+  if (maps && bytes >= kLeastMapped && !header.fortran) {
+    Tensor tensor{header.dtype, header.shape,
+                  static_cast<char *>(file.memory.get()) + start, file.memory,
+                  std::make_shared<const MappedFile>(file)};
+    checkBooleans(path + ": ", tensor);
+    return tensor;
+  }
   Tensor tensor = Tensor::zeros(header.dtype, header.shape);
   if (header.fortran)
     fromFortranOrder(header.shape, dtypeBytes(header.dtype),
@@ -243,6 +251,9 @@ Tensor dist::readNpy(const std::string &path) {
   checkBooleans(path + ": ", tensor);
   return tensor;
 }
+
+Tensor dist::readNpy(const std::string &path) { return read(path, false); }
+Tensor dist::mapNpy(const std::string &path) { return read(path, true); }
 
 /// The element type that a file has in place of `dtype`.
 static dist_dtype writtenType(dist_dtype dtype) {

@@ -82,7 +82,7 @@ void MappedFile::checkUnchanged() const {
 }
 
 PagesReadOnce::PagesReadOnce(const Tensor &tensor)
-    : isWorthIt(tensor.isMapped && tensor.bytes() >= (1 << 20)) {}
+    : isWorthIt(tensor.file && tensor.bytes() >= (1 << 20)) {}
 
 void PagesReadOnce::note(const void *data, int64_t bytes) {
   if (!isWorthIt)

@@ -45,6 +45,12 @@ public:
   virtual void fail(const std::string &message) const {}
   /// Whether this process is the one that reports.
   virtual bool isRoot() const { return true; }
+  /// As dist::sendProgram and receiveProgram.
+  virtual void sendProgram(const std::string &folder,
+                           const std::string &text) const {}
+  virtual Program receiveProgram(std::string &text) const {
+    throw Error("there is no other process that has the program");
+  }
   /// Runs the ranks of this process, each with an Executor, and gathers what
   /// all have done at the root. There, `take` is called when all have ended
   /// well, but not of a run by steps. Throws Error, in every process, when a

@@ -54,9 +54,15 @@ static void checkBackend(const RunOptions &options) {
     if (!options.bindAddress.empty() || options.port)
       throw Error(std::string(options.port ? "--port" : "--bind-address") +
                   " is for ranks on several hosts: give --backend mpi");
+    if (!options.inputs.empty())
+      throw Error("--inputs " + options.inputs +
+                  " is for ranks on several hosts: give --backend mpi");
     if (!options.mpi.empty())
       throw Error("--mpi says which MPI: give --backend mpi");
   }
+  if (!options.inputs.empty() && options.inputs != "shared" &&
+      options.inputs != "root")
+    throw Error("--inputs " + options.inputs + ": expected shared or root");
   if (options.port < 0 || options.port > 65535)
     throw Error("--port " + std::to_string(options.port) +
                 ": must be from 0 to 65535");
@@ -99,7 +105,22 @@ std::chrono::milliseconds dist::timeoutOf(const RunOptions &options) {
       static_cast<int64_t>(options.timeoutSeconds.value_or(60) * 1000));
 }
 
+InputFiles dist::inputFilesOf(const RunOptions &options) {
+  if (isRoot())
+    return InputFiles::Read;
+  return options.inputs == "root" ? InputFiles::Leave : InputFiles::ReadToo;
+}
+
 bool dist::isRoot() { return !begun || begun->isRoot(); }
+
+void dist::sendProgram(const std::string &folder, const std::string &text) {
+  if (begun)
+    begun->sendProgram(folder, text);
+}
+
+Program dist::receiveProgram(std::string &text) {
+  return begun->receiveProgram(text);
+}
 
 void dist::endWith(const std::string &error, const Tell &tell) {
   if (begun)

@@ -11,6 +11,7 @@
 #include "runtime/control/TraceMessages.h"
 #include "runtime/host/MappedFile.h"
 #include "runtime/launch/RollCall.h"
+#include "runtime/launch/Sending.h"
 #include "runtime/launch/Teller.h"
 #include "runtime/messages/MessagesRun.h"
 #include "runtime/mpi/MpiLink.h"
@@ -196,11 +197,12 @@ struct RemoteMemory final : RanksMemory {
     writer.number(what.bytes);
     answer = session->root->ask(rank, {0, writer.take()}).text;
     if (int64_t(answer.size()) != what.bytes)
-      throw Error("rank " + std::to_string(rank) + " has sent " +
-                  std::to_string(answer.size()) + " bytes of '" +
-                  (what.isResult ? manifest.results
-                                 : manifest.arguments)[what.index].name +
-                  "', not " + std::to_string(what.bytes));
+      throw Error(
+          "rank " + std::to_string(rank) + " has sent " +
+          std::to_string(answer.size()) + " bytes of '" +
+          (what.isResult ? manifest.results : manifest.arguments)[what.index]
+              .name +
+          "', not " + std::to_string(what.bytes));
     return answer.data();
   }
   Tensor keep(int64_t rank, size_t index) const override {
@@ -236,8 +238,8 @@ static Message answerPart(const Manifest &manifest, const Executor &executor,
   int64_t size = list[index].localBytes();
   if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset)
     return {};
-  auto *data = static_cast<const char *>(
-      executor.at({isResult, index, offset, bytes}));
+  auto *data =
+      static_cast<const char *>(executor.at({isResult, index, offset, bytes}));
   return {0, std::string(data, bytes)};
 }
 
@@ -366,6 +368,14 @@ struct MpiLauncher final : BackendLauncher {
     if (session)
       failSession(message);
   }
+  void sendProgram(const std::string &folder,
+                   const std::string &text) const override {
+    if (session && session->root)
+      dist::sendProgram(*session->root, session->library->size(), folder, text);
+  }
+  Program receiveProgram(std::string &text) const override {
+    return dist::receiveProgram(*session->member, text);
+  }
   RanksResult run(const Program &program, const Arguments &arguments,
                   const RunOptions &options,
                   const TakeResults &take) const override;
@@ -420,6 +430,21 @@ static uint64_t sample(const Tensor &tensor) {
   return checksumOf(sums.take()).xxh3;
 }
 
+/// Whether this process has the whole.
+static bool isHere(const Tensor &tensor) {
+  return tensor.data || tensor.count() == 0;
+}
+
+/// The arguments that this process lacks.
+static std::vector<size_t> findLacking(const Manifest &manifest,
+                                       const Arguments &arguments) {
+  std::vector<size_t> lacking;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    if (!isHere(arguments[i]))
+      lacking.push_back(i);
+  return lacking;
+}
+
 /// What must be the same in all processes: the program, how it runs, and its
 /// arguments.
 static std::string describeProgram(const Manifest &manifest,
@@ -440,25 +465,38 @@ static std::string describeProgram(const Manifest &manifest,
   program.number<uint8_t>(options.padding == Padding::Poison);
   program.number<uint8_t>(options.stepControl != nullptr);
   writer.text(program.take());
-  for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    writer.number(sample(arguments[i]));
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    writer.number<uint8_t>(isHere(arguments[i]));
+    writer.number(isHere(arguments[i]) ? sample(arguments[i]) : 0);
+  }
   return writer.take();
 }
 
-static void checkPrograms(const ControlRoot &root, const Manifest &manifest,
-                          const std::string &own, int64_t rank) {
+/// The arguments that the rank's process lacks.
+static std::vector<size_t> checkProgram(const ControlRoot &root,
+                                        const Manifest &manifest,
+                                        const std::string &own, int64_t rank) {
   std::string text = root.textOf(rank, Stage::Ready),
               name = "rank " + std::to_string(rank);
   MessageReader ours(own), theirs(text);
   if (ours.text() != theirs.text())
     throw Error(name + " has another program than rank 0, or runs it another "
-                       "way: all hosts need the same bundle, or the same "
-                       "module under the same path, and the same options");
-  for (const TensorDesc &desc : manifest.arguments)
-    if (ours.number<uint64_t>() != theirs.number<uint64_t>())
-      throw Error(name + " has other values of '" + desc.name +
-                  "' than rank 0: all hosts need the same inputs, weights and "
-                  "checkpoints, and the same --random");
+                       "way: all hosts need the same bundle, and the same "
+                       "options");
+  std::vector<size_t> lacking;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    ours.number<uint8_t>();
+    bool isThere = theirs.number<uint8_t>();
+    auto sum = ours.number<uint64_t>(), other = theirs.number<uint64_t>();
+    if (!isThere)
+      lacking.push_back(i);
+    else if (sum != other)
+      throw Error(name + " has other values of '" + manifest.arguments[i].name +
+                  "' than rank 0: all hosts need the same inputs (or "
+                  "--inputs=root), weights and checkpoints, and the same "
+                  "--random");
+  }
+  return lacking;
 }
 
 RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
@@ -472,16 +510,24 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   Topology topology = topologyOf(manifest);
   ControlRoot *root = session->root.get();
   ControlMember *member = session->member.get();
+  SentParts parts(manifest, findLacking(manifest, arguments));
   std::string print = describeProgram(manifest, options, arguments);
   if (root) {
     root->setDescribe(
         [topology](int64_t rank) { return topology.describe(rank); });
     root->await(Stage::Here);
     root->await(Stage::Ready);
+    std::vector<std::vector<size_t>> lacking(library.size());
     for (int64_t rank = 1; rank < library.size(); ++rank)
-      checkPrograms(*root, manifest, print, rank);
+      lacking[rank] = checkProgram(*root, manifest, print, rank);
+    for (int64_t rank = 1; rank < library.size(); ++rank)
+      sendParts(*root, rank, manifest, arguments, lacking[rank],
+                options.padding);
   } else {
+    member->onQuestion(
+        [&](const Message &question) { return parts.answer(question); });
     member->reach(Stage::Ready, print);
+    member->await([&] { return parts.isDone(); });
   }
 
   cpu_set_t set;
@@ -496,6 +542,8 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
       topology, {options.link, options.streams, options.directConvolutions},
       {{session->rank, &link}}, spins ? 1 : 0);
   auto &executor = *new Executor(program, arguments, options.padding);
+  for (const auto &[index, part] : parts.get())
+    executor.give(index, part);
   Control &control = session->control();
   control.onFailure([&run](const std::string &message) {
     hearFailure(message);

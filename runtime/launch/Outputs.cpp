@@ -11,8 +11,8 @@
 using namespace dist;
 namespace fs = std::filesystem;
 
-/// A folder for results. Those on the way to it that this makes go again, unless
-/// something is in them.
+/// A folder for results. Those on the way to it that this makes go again,
+/// unless something is in them.
 static std::list<TemporaryPath> makeFolder(const std::string &folder) {
   std::list<TemporaryPath> made;
   std::error_code error;

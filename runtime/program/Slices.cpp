@@ -170,8 +170,7 @@ void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
     return;
   PagesReadOnce pages(whole);
   const int64_t most = PagesReadOnce::kStep / inBytes;
-  forEachPiece(part, {}, 0, 0, 0, [&](int64_t to, int64_t from,
-                                      int64_t count) {
+  forEachPiece(part, {}, 0, 0, 0, [&](int64_t to, int64_t from, int64_t count) {
     for (int64_t i = 0; i < count; i += most) {
       int64_t size = std::min(most, count - i);
       const char *data = in + (from + i) * inBytes;
@@ -197,12 +196,11 @@ void dist::writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
   if (first >= end)
     return;
   auto *in = static_cast<const char *>(read(first, end - first));
-  forEachPiece(part, window, 0, 0, 0,
-               [&](int64_t from, int64_t to, int64_t count) {
-                 std::memcpy(static_cast<char *>(out) +
-                                 (to - window.begin) * bytes,
-                             in + (from - first) * bytes, count * bytes);
-               });
+  forEachPiece(
+      part, window, 0, 0, 0, [&](int64_t from, int64_t to, int64_t count) {
+        std::memcpy(static_cast<char *>(out) + (to - window.begin) * bytes,
+                    in + (from - first) * bytes, count * bytes);
+      });
 }
 
 void dist::forEachRun(

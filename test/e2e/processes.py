@@ -272,9 +272,8 @@ def most_held(process):
         return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) / 1024
 
 
-def write_columns(work):
-    """A bundle of four ranks whose result is 512 MiB, of which each has a fourth of the columns."""
-    rows, columns = 8192, 16384
+def write_columns(work, rows=8192, columns=16384):
+    """A bundle of four ranks whose result, of 512 MiB, has its input in each row. Each has a fourth of the columns."""
     module, bundle, x = (os.path.join(work, name) for name in ("columns.mlir", "columns.dist", "x.npy"))
     with open(module, "w", encoding="utf-8") as file:
         file.write(COLUMNS.replace("ROWS", str(rows)).replace("COLUMNS", str(columns)))
@@ -282,6 +281,14 @@ def write_columns(work):
     row = array.array("f", range(columns)).tobytes()
     npy.write(x, "f32", [columns], row)
     return bundle, x, rows, row
+
+
+def check_rows(folder, rows, row):
+    assert os.listdir(folder) == ["y.npy"], os.listdir(folder)
+    with open(os.path.join(folder, "y.npy"), "rb") as file:
+        assert b"'<f4'" in file.read(128)
+        assert all(file.read(len(row)) == row for _ in range(rows)) and not file.read(1), "other values"
+    os.remove(os.path.join(folder, "y.npy"))
 
 
 def check_results(work, ways):
@@ -296,11 +303,7 @@ def check_results(work, ways):
         assert status == 0, f"{before} {options}: status {status}"
         held = usage.ru_maxrss / 1024
         assert held < most, f"{before} {options}: {held} MiB, more than {most}"
-        with open(os.path.join(folder, "y.npy"), "rb") as file:
-            assert b"'<f4'" in file.read(128)
-            assert all(file.read(len(row)) == row for _ in range(rows)) and not file.read(1), "other values"
-        assert os.listdir(folder) == ["y.npy"], os.listdir(folder)
-        os.remove(os.path.join(folder, "y.npy"))
+        check_rows(folder, rows, row)
 
 
 # Threads have all parts in one process, and no whole.

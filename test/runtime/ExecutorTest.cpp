@@ -364,6 +364,46 @@ TEST(OptionValues, Links) {
                        "expected latency=… or bandwidth=…"));
 }
 
+TEST(Arguments, NoticeAnInputThatIsWrittenTo) {
+  std::string path = testing::TempDir() + "/written.npy";
+  Tensor value = randomTensor(DIST_F32, {512, 1024}, 1);
+  writeNpy(path, value);
+  Program program;
+  TensorDesc &desc = program.manifest.arguments.emplace_back();
+  desc.name = "x";
+  desc.globalShape = desc.localShape = value.shape;
+  desc.dims = {{{512, {}}}, {{1024, {}}}};
+  Inputs inputs = readInputs({"x=" + path}, program.manifest);
+  Arguments arguments(program, inputs);
+  EXPECT_EQ(errorOf([&] { arguments.checkUnchanged(); }), "");
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_TRUE(contains(errorOf([&] { arguments.checkUnchanged(); }),
+                       "written.npy: had "));
+  // Left to another process, it is not looked at.
+  inputs = readInputs({"x=nowhere.npy"}, program.manifest, {},
+                      InputFiles::Leave);
+  EXPECT_FALSE(inputs.at("x").data);
+  auto read = [&](InputFiles files) {
+    return errorOf(
+        [&] { readInputs({"x=nowhere.npy"}, program.manifest, {}, files); });
+  };
+  EXPECT_TRUE(contains(read(InputFiles::ReadToo), "with --inputs=root"));
+  EXPECT_FALSE(contains(read(InputFiles::Read), "--inputs"));
+}
+
+TEST(Options, OfProcessesAreChecked) {
+  auto begin = [](const std::string &backend, const std::string &inputs) {
+    RunOptions options;
+    options.backend = backend;
+    options.inputs = inputs;
+    return errorOf([&] { dist::begin(options, [](const std::string &) {}); });
+  };
+  EXPECT_TRUE(contains(begin("threads", "root"),
+                       "--inputs root is for ranks on several hosts"));
+  EXPECT_TRUE(
+      contains(begin("mpi", "some"), "--inputs some: expected shared or root"));
+}
+
 TEST(Outputs, AppearAllOrNone) {
   fs::path folder = fs::path(testing::TempDir()) / "outputs";
   Manifest manifest;
@@ -405,7 +445,8 @@ TEST(Outputs, AppearAllOrNone) {
   EXPECT_EQ(writeTo(fresh, fresh + "/t.json"), "");
   // A folder is no file.
   std::string both = testing::TempDir() + "/both";
-  EXPECT_TRUE(contains(writeTo(both, both), "both: cannot be written: Is a directory"));
+  EXPECT_TRUE(
+      contains(writeTo(both, both), "both: cannot be written: Is a directory"));
   EXPECT_FALSE(fs::exists(both));
   // More than a process may have open.
   manifest.results.clear();

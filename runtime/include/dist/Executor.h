@@ -23,7 +23,8 @@
 namespace dist {
 
 /// Whole inputs, by name, and parameters that do not come from the file. Exact
-/// conversions are made, such as f32 for an f64 argument.
+/// conversions are made, such as f32 for an f64 argument. One without data is
+/// at another process, which sends each rank its part.
 using Inputs = std::map<std::string, Tensor>;
 
 /// The program's weights file: `given`, if that is not empty, or the manifest's
@@ -119,6 +120,10 @@ public:
            Padding padding = Padding::Zero)
       : program(program), arguments(arguments), padding(padding) {}
 
+  /// The rank's part of argument `index`, padding included, where this process
+  /// lacks the whole.
+  void give(size_t index, Tensor part) { sent[index] = std::move(part); }
+
   /// Runs dist_main `repeat` times on the same arguments, each time after all
   /// ranks have met. Arguments that it updates are reset each time. The last
   /// run is traced if `trace` is set. `rank` was created by the launcher's
@@ -149,6 +154,7 @@ private:
   std::shared_ptr<void> upload(dist_rank &rank, const void *from,
                                int64_t bytes);
   bool fill(dist_rank &rank, size_t index, const Tensor &source);
+  bool fill(dist_rank &rank, size_t index);
   void placeArgument(dist_rank &rank, size_t index, bool owns);
   void prepareArguments(dist_rank &rank, bool ownsArguments);
   void prepare(dist_rank &rank, bool ownsArguments = false);
@@ -157,6 +163,7 @@ private:
   const Program &program;
   const Arguments &arguments;
   Padding padding;
+  std::map<size_t, Tensor> sent;
   /// Of the results, in the order of manifest.results, where the host reads
   /// them.
   std::vector<Tensor> parts;

@@ -58,6 +58,9 @@ struct RunOptions {
   /// on one host. The port; 0: any that is free.
   std::string bindAddress;
   int64_t port = 0;
+  /// Of "mpi": "root" if rank 0 alone reads the files of inputs; "shared" or
+  /// "": all processes do.
+  std::string inputs;
   /// "openmpi" or "mpich", where nothing else tells; "" for any.
   std::string mpi;
   /// If not 0, the backend is "processes", and the mesh must have as many
@@ -118,6 +121,17 @@ void begin(const RunOptions &options, const Tell &tell);
 /// begin.
 bool isRoot();
 
+/// What this process does with the files of inputs.
+enum class InputFiles {
+  Read,
+  /// It reads them, and the root could do so for it.
+  ReadToo,
+  /// It leaves them to the root, which sends each rank its part.
+  Leave
+};
+/// After begin.
+InputFiles inputFilesOf(const RunOptions &options);
+
 /// To be called before an error is written that ends the program. Returns if it
 /// is this process that writes it. Others tell the root, and end here. Without
 /// `begin`, processes that were started together join for that.
@@ -125,6 +139,15 @@ void endWith(const std::string &error, const Tell &tell);
 
 /// The target of the programs that `backend` runs. Throws Error likewise.
 std::string targetOf(const std::string &backend);
+
+/// At the root: gives processes that were started with it the bundle in
+/// `folder`, and `text`; nothing where there are none. Returns when all have
+/// it. Throws Error.
+void sendProgram(const std::string &folder, const std::string &text);
+
+/// In each of the others: waits for that. Throws Error, also if the root ends
+/// before.
+Program receiveProgram(std::string &text);
 
 /// Runs `program` on all ranks of its mesh. Throws Error if this build lacks
 /// the backend, or if it runs programs for another target. Also if inputs or

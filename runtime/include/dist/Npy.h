@@ -18,6 +18,11 @@ namespace dist {
 /// does not exist in NumPy).
 Tensor readNpy(const std::string &path);
 
+/// The same. A large one stays in the file (Tensor::file), whose pages are read
+/// when they are needed: whoever does says afterwards whether it was written to
+/// meanwhile.
+Tensor mapNpy(const std::string &path);
+
 class OutputFile;
 
 /// Writes a tensor in C order, bf16 as f32, to a file that is committed later:

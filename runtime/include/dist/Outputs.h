@@ -26,9 +26,9 @@ std::string describeRun(const Program &program, const RunResult &result,
 class ResultFiles final : public ResultSink {
 public:
   /// To be made before the run: makes the folder, if it does not exist, and
-  /// files beside those to be; only at the root. "" means no such output. Throws
-  /// Error if one cannot be written, there is no room, or two results would be
-  /// one file.
+  /// files beside those to be; only at the root. "" means no such output.
+  /// Throws Error if one cannot be written, there is no room, or two results
+  /// would be one file.
   ResultFiles(const std::string &folder, const std::string &trace,
               const Manifest &manifest);
 

@@ -38,9 +38,10 @@ struct Window {
 };
 
 /// Copies the elements of `window` that are in the rank's part to `out`, whose
-/// first element is the window's; padding is dropped. `read(first, count)` gives
-/// the address of elements of the part, until its next call. It is asked once at
-/// most, for no more elements than the window has, and padding between them.
+/// first element is the window's; padding is dropped. `read(first, count)`
+/// gives the address of elements of the part, until its next call. It is asked
+/// once at most, for no more elements than the window has, and padding between
+/// them.
 void writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                 Window window,
                 const std::function<const void *(int64_t, int64_t)> &read,
