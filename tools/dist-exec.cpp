@@ -44,7 +44,7 @@ static std::string dump(const nlohmann::ordered_json &json) {
 static std::string describeJson(const Program &program,
                                 const RunResult &result) {
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
-  for (const RunResult::Output &output : result.outputs)
+  for (const Output &output : result.outputs)
     outputs.push_back({{"name", output.name},
                        {"dtype", dtypeName(output.tensor.dtype)},
                        {"shape", output.tensor.shape}});
@@ -91,11 +91,16 @@ static void run(const Options &options) {
   RandomInputs random;
   if (!options.seed.empty())
     random.rest = parseSeed(options.seed);
-  Inputs inputs = readInputs(options.inputs, program.manifest, random);
-  RunResult result = launch(program, inputs, options.run);
+  Inputs inputs = readInputs(options.inputs, program.manifest, random,
+                             inputFilesOf(options.run));
+  ResultFiles files(options.output, options.trace, program.manifest);
+  RunOptions running = options.run;
+  running.keepsWholes = false;
+  running.sink = files.sink();
+  RunResult result = launch(program, inputs, running);
   if (!result.isRoot)
     return;
-  writeOutputs(options.output, options.trace, result);
+  files.commit(result.trace);
   std::string text =
       options.json ? describeJson(program, result) + "\n"
                    : describeRun(program, result, !options.output.empty());
@@ -166,6 +171,7 @@ int main(int argc, char **argv) {
       {Kind::Number, "SECONDS"});
   add("--bind-address", options.run.bindAddress, bindAddressHelp,
       {Kind::Text, "ADDRESS"});
+  add("--inputs", options.run.inputs, inputsHelp, {Kind::Text, "shared|root"});
   add("--mpi", options.run.mpi, mpiHelp, {Kind::Text, "openmpi|mpich"});
   add("--port", options.run.port, portHelp, {Kind::Whole, "N"});
   add("--repeat", options.run.repeat, repeatHelp, {Kind::Whole, "N"});

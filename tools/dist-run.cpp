@@ -58,6 +58,7 @@ static void train() {
   sayPredicted(predicted, options.common.machine);
   sayStreams(compiler);
   StepArguments arguments = findStepArguments(*module);
+  compiler.notes.states = arguments.states;
   host::Program described = compiler.describe(*module, options.input);
   host::Inputs given =
       host::readInputs(options.getInputs(), described.manifest);
@@ -70,16 +71,38 @@ static void train() {
               });
 }
 
+/// Runs what the root has compiled.
+static void follow() {
+  std::string text;
+  host::Program program = host::receiveProgram(text);
+  CompiledNotes notes = CompiledNotes::read(text);
+  program.manifest.weights = notes.weights;
+  const host::RunOptions running = options.getRunOptions();
+  if (options.training.train)
+    return followTraining(program, options.training, notes.states, running);
+  host::RandomInputs random;
+  random.ranges = notes.ranges;
+  if (options.random != "off")
+    random.rest = host::parseSeed(options.random);
+  host::Inputs values = host::readInputs(options.getInputs(), program.manifest,
+                                         random, host::inputFilesOf(running));
+  host::launch(program, values, running);
+}
+
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
   options.check();
   host::begin(options.getRunOptions(), tell);
+  if (!host::isRoot() && !options.isBundle()) {
+    follow();
+    return true;
+  }
   if (options.training.train) {
     train();
     return true;
   }
   const CheckOptions checking = options.getCheckOptions();
-  const host::RunOptions running = options.getRunOptions();
+  host::RunOptions running = options.getRunOptions();
   Stages stages("dist-run", options.common.verbose);
   RunCompiler compiler(stages, checking.precision, options.common,
                        options.backend);
@@ -94,13 +117,23 @@ static bool run() {
   std::optional<Reference> single;
   if (options.verifies())
     single = compileReference(compiler, options, program.manifest.mesh.size());
+  host::ResultFiles files(options.output, options.trace, program.manifest);
+  running.keepsWholes = false;
+  running.sink = files.sink();
+  running.keepsParts = [&](const std::string &name) {
+    return options.verifies() ||
+           llvm::any_of(prepared.recorded, [&](const Recorded &recorded) {
+             return recorded.result == name;
+           });
+  };
   stages.begin("run", "running");
   host::RunResult result = host::launch(program, prepared.values, running);
+  running.sink = nullptr;
   if (!result.isRoot)
     return true;
   if (predicted && running.trace)
     result.trace = host::joinTraces(result.trace, formatTimeline(*predicted));
-  host::writeOutputs(options.output, options.trace, result);
+  files.commit(result.trace);
 
   Checks checks(result.outputs.size());
   int64_t leftOut = 0;

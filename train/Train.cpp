@@ -290,9 +290,8 @@ void mlir::dist::runTraining(const host::Program &described,
                       ": more samples than can be counted");
   std::optional<CheckpointFolder> folder;
   std::optional<Curve> curve;
-  if (host::isRoot())
-    openFolder(options, start.step, folder);
-  if (host::isRoot() && !options.curve.empty())
+  openFolder(options, start.step, folder);
+  if (!options.curve.empty())
     curve.emplace(options.curve, start.step);
   (void)host::Arguments(described, given, run.weights);
   host::Program program = compile();
@@ -309,4 +308,29 @@ void mlir::dist::runTraining(const host::Program &described,
   }
   if (curve)
     curve->write();
+}
+
+namespace {
+/// Rank 0 has the one that counts.
+struct OthersSteps final : host::StepControl {
+  bool next(const host::Holdings &, host::Inputs &) override { return false; }
+};
+} // namespace
+
+void mlir::dist::followTraining(const host::Program &program,
+                                const TrainOptions &options,
+                                const std::set<std::string> &states,
+                                host::RunOptions run) {
+  host::Inputs given;
+  if (!options.resume.empty())
+    loadCheckpoint(options.resume, given);
+  for (const host::TensorDesc &desc : program.manifest.arguments)
+    if (desc.kind == host::TensorDesc::Input)
+      given[desc.name] = {desc.dtype, desc.globalShape, nullptr, nullptr,
+                          nullptr};
+    else if (options.resume.empty() && states.count(desc.name))
+      given[desc.name] = host::Tensor::zeros(desc.dtype, desc.sourceShape());
+  OthersSteps steps;
+  run.stepControl = &steps;
+  host::launch(program, given, run);
 }

@@ -72,6 +72,13 @@ void runTraining(const ::dist::Program &described, const TrainOptions &options,
                  ::dist::RunOptions run,
                  llvm::function_ref<::dist::Program()> compile);
 
+/// What a process does of a run of training that another one leads, which has
+/// compiled `program` and sends it inputs and data. `states` are what the
+/// optimizer keeps.
+void followTraining(const ::dist::Program &program, const TrainOptions &options,
+                    const std::set<std::string> &states,
+                    ::dist::RunOptions run);
+
 } // namespace mlir::dist
 
 #endif // DIST_TRAIN_TRAIN_H

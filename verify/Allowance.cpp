@@ -192,7 +192,7 @@ Expected dist::runExpected(const Program &program, const Program *perturbed,
   if (!perturbed)
     return expected;
   std::vector<std::vector<double>> large;
-  for (const RunResult::Output &output : expected.results.outputs) {
+  for (const Output &output : expected.results.outputs) {
     large.emplace_back(output.tensor.count());
     expected.spreads.push_back({output.tensor.dtype, large.back()});
   }

@@ -44,8 +44,7 @@ host::Tolerance mlir::dist::findTolerance(const CheckOptions &options,
 
 /// One comparison.
 static host::Difference check(const host::Program &program,
-                              const host::RunResult::Output &actual,
-                              dist_dtype dtype,
+                              const host::Output &actual, dist_dtype dtype,
                               const host::Tensor &expected,
                               host::Tolerance tolerance) {
   std::vector<host::TensorDesc> results;

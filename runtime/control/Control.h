@@ -154,6 +154,9 @@ public:
   /// Lines that the root prints.
   void say(const std::string &lines);
   void reach(Stage stage, const std::string &text);
+  /// Returns when the answer to a question has made `isDone` true. Throws Error
+  /// with why the run has failed.
+  void await(const std::function<bool()> &isDone);
   /// Returns when the root says that all is well, or is gone; whether it is
   /// well.
   bool awaitEnd();

@@ -112,6 +112,13 @@ void ControlMember::reach(Stage stage, const std::string &text) {
   send({Reached, writer.take()});
 }
 
+void ControlMember::await(const std::function<bool()> &isDone) {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return !message.empty() || isDone(); });
+  if (!message.empty())
+    throw Error(message);
+}
+
 bool ControlMember::awaitEnd() {
   std::unique_lock<std::mutex> lock(mutex);
   changed.wait(lock, [&] { return hasEnded || isGone; });
@@ -143,8 +150,11 @@ void ControlMember::hear() {
         std::lock_guard<std::mutex> lock(mutex);
         function = answer;
       }
-      if (function)
-        send({Answer, function(question).text});
+      if (!function)
+        break;
+      send({Answer, function(question).text});
+      std::lock_guard<std::mutex> lock(mutex);
+      changed.notify_all();
       break;
     }
     case End: {

@@ -204,7 +204,7 @@ private:
 // Files
 //===----------------------------------------------------------------------===//
 
-Tensor dist::readNpy(const std::string &path) {
+static Tensor read(const std::string &path, bool maps) {
   MappedFile file = mapFile(path);
   if (file.bytes < 10 || std::memcmp(file.data(), magic, 6) != 0)
     throw Error(path + ": not an .npy file");
@@ -233,6 +233,14 @@ Tensor dist::readNpy(const std::string &path) {
     throw Error(path + ": truncated: shape " + toString(header.shape) + " of " +
                 dtypeName(header.dtype) + " needs more than the " +
                 std::to_string(file.bytes - start) + " bytes there are");
+  constexpr int64_t kLeastMapped = 1 << 20;
+  if (maps && bytes >= kLeastMapped && !header.fortran) {
+    Tensor tensor{header.dtype, header.shape,
+                  static_cast<char *>(file.memory.get()) + start, file.memory,
+                  std::make_shared<const MappedFile>(file)};
+    checkBooleans(path + ": ", tensor);
+    return tensor;
+  }
   Tensor tensor = Tensor::zeros(header.dtype, header.shape);
   if (header.fortran)
     fromFortranOrder(header.shape, dtypeBytes(header.dtype),
@@ -244,15 +252,19 @@ Tensor dist::readNpy(const std::string &path) {
   return tensor;
 }
 
-void dist::writeNpy(OutputFile &file, const Tensor &tensor) {
-  if (tensor.dtype == DIST_BF16) {
-    Tensor wide = Tensor::zeros(DIST_F32, tensor.shape);
-    convert(DIST_BF16, tensor.data, DIST_F32, wide.data, tensor.count());
-    return writeNpy(file, wide);
-  }
+Tensor dist::readNpy(const std::string &path) { return read(path, false); }
+Tensor dist::mapNpy(const std::string &path) { return read(path, true); }
+
+/// The element type that a file has in place of `dtype`.
+static dist_dtype writtenType(dist_dtype dtype) {
+  return dtype == DIST_BF16 ? DIST_F32 : dtype;
+}
+
+NpyWriter::NpyWriter(OutputFile &file, const Tensor &tensor)
+    : file(file), dtype(tensor.dtype) {
   std::string type;
-  for (const auto &[name, dtype] : descriptions())
-    if (dtype == tensor.dtype)
+  for (const auto &[name, known] : descriptions())
+    if (known == writtenType(dtype))
       type = name;
   std::string shape = "(";
   for (int64_t extent : tensor.shape)
@@ -264,15 +276,30 @@ void dist::writeNpy(OutputFile &file, const Tensor &tensor) {
   header += '\n';
   uint16_t headerBytes = header.size();
 
+  int64_t bytes;
+  if (__builtin_mul_overflow(tensor.count(), dtypeBytes(writtenType(dtype)),
+                             &bytes))
+    throw Error("a result of more bytes than can be counted");
+  file.makeRoom(10 + header.size() + bytes);
   file.write(magic, 6);
   file.write("\x01\x00", 2);
   file.write(&headerBytes, 2);
   file.write(header.data(), header.size());
-  file.write(tensor.data, tensor.bytes());
+}
+
+void NpyWriter::write(const void *data, int64_t count) {
+  dist_dtype written = writtenType(dtype);
+  std::vector<char> wide;
+  if (written != dtype) {
+    wide.resize(count * dtypeBytes(written));
+    convert(dtype, data, written, wide.data(), count);
+    data = wide.data();
+  }
+  file.write(data, count * dtypeBytes(written));
 }
 
 void dist::writeNpy(const std::string &path, const Tensor &tensor) {
   OutputFile file(path);
-  writeNpy(file, tensor);
+  NpyWriter(file, tensor).write(tensor.data, tensor.count());
   file.commit();
 }

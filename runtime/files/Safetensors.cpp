@@ -40,8 +40,10 @@ static std::string nameOf(dist_dtype dtype) {
 }
 
 /// One entry of the header; `data` is what follows the header.
-static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
+static Tensor readEntry(const nlohmann::json &entry,
+                        const std::shared_ptr<const MappedFile> &file,
                         int64_t dataStart) {
+  const MappedFile &mapped = *file;
   Tensor tensor;
   tensor.dtype = dtypeOf(entry.at("dtype").get<std::string>());
   tensor.shape = integersOf(entry.at("shape"));
@@ -62,7 +64,7 @@ static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
   tensor.data =
       static_cast<char *>(mapped.memory.get()) + dataStart + offsets[0];
   tensor.owner = mapped.memory;
-  tensor.isMapped = true;
+  tensor.file = file;
   checkBooleans("", tensor);
   return tensor;
 }
@@ -90,7 +92,7 @@ static void checkApart(const std::string &path,
 Safetensors::~Safetensors() = default;
 
 Safetensors::Safetensors(const std::string &path)
-    : mapping(std::make_unique<MappedFile>(mapFile(path))) {
+    : mapping(std::make_shared<const MappedFile>(mapFile(path))) {
   const MappedFile &mapped = *mapping;
   auto fail = [&](const std::string &what) {
     throw Error(path + ": not a safetensors file: " + what);
@@ -123,7 +125,7 @@ Safetensors::Safetensors(const std::string &path)
     if (name == "__metadata__")
       continue;
     try {
-      byName[name] = readEntry(entry, mapped, 8 + headerBytes);
+      byName[name] = readEntry(entry, mapping, 8 + headerBytes);
     } catch (const nlohmann::json::exception &e) {
       throw Error(path + ": tensor '" + name + "': " + e.what());
     } catch (const Error &e) {

@@ -224,7 +224,27 @@ void OutputFile::close() {
     fail(errno);
 }
 
+void OutputFile::rest() {
+  // A pipe that is closed has ended.
+  if (temporary)
+    close();
+}
+
+void OutputFile::makeRoom(int64_t bytes) {
+  if (!temporary || bytes <= 0)
+    return;
+  // Others tell that the file system makes no room before it is needed.
+  if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+    fail(errno);
+}
+
 void OutputFile::write(const void *data, size_t bytes) {
+  if (descriptor < 0 && temporary)
+    descriptor =
+        open(temporary->path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor < 0)
+    fail(errno);
   const char *from = static_cast<const char *>(data);
   while (bytes > 0) {
     ssize_t written = ::write(descriptor, from, bytes);

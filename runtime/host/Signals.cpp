@@ -89,11 +89,12 @@ static void removeTree(int folder, const char *name, int depth) {
 namespace dist {
 void removeTemporaryPaths() {
   for (TemporaryPath *path = last; path; path = path->previous)
-    removeTree(AT_FDCWD, path->name.c_str(), 0);
+    path->remove();
 }
 } // namespace dist
 
-TemporaryPath::TemporaryPath(std::string path) : name(std::move(path)) {
+TemporaryPath::TemporaryPath(std::string path, Removal removal)
+    : name(std::move(path)), removal(removal) {
   withoutSignals([this] {
     previous = last;
     if (previous)
@@ -102,8 +103,15 @@ TemporaryPath::TemporaryPath(std::string path) : name(std::move(path)) {
   });
 }
 
+void TemporaryPath::remove() const {
+  if (removal == All)
+    removeTree(AT_FDCWD, name.c_str(), 0);
+  else
+    rmdir(name.c_str());
+}
+
 TemporaryPath::~TemporaryPath() {
-  removeTree(AT_FDCWD, name.c_str(), 0);
+  remove();
   withoutSignals([this] {
     if (previous)
       previous->next = next;

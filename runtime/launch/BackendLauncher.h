@@ -10,6 +10,7 @@
 #define DIST_RUNTIME_LAUNCH_BACKENDLAUNCHER_H
 
 #include "dist/Launcher.h"
+#include "runtime/launch/RanksMemory.h"
 #include "runtime/rank/Rank.h"
 
 #include <chrono>
@@ -18,11 +19,14 @@ namespace dist {
 
 /// What the ranks of a run have done.
 struct RanksResult {
-  /// By rank: all of the mesh at the root, none elsewhere.
-  std::vector<RankResult> ranks;
+  /// Of each rank the repetitions: all of the mesh at the root, none elsewhere.
+  std::vector<std::vector<Interval>> times;
   /// Of all ranks, if RunOptions::trace is set; at the root.
   std::vector<TraceEvent> trace;
 };
+
+/// Takes what it wants of the results.
+using TakeResults = std::function<void(const RanksMemory &)>;
 
 class BackendLauncher {
 public:
@@ -41,11 +45,19 @@ public:
   virtual void fail(const std::string &message) const {}
   /// Whether this process is the one that reports.
   virtual bool isRoot() const { return true; }
+  /// As dist::sendProgram and receiveProgram.
+  virtual void sendProgram(const std::string &folder,
+                           const std::string &text) const {}
+  virtual Program receiveProgram(std::string &text) const {
+    throw Error("there is no other process that has the program");
+  }
   /// Runs the ranks of this process, each with an Executor, and gathers what
-  /// all have done at the root. Throws Error, in every process, when a rank
-  /// failed.
+  /// all have done at the root. There, `take` is called when all have ended
+  /// well, but not of a run by steps. Throws Error, in every process, when a
+  /// rank failed.
   virtual RanksResult run(const Program &program, const Arguments &arguments,
-                          const RunOptions &options) const = 0;
+                          const RunOptions &options,
+                          const TakeResults &take) const = 0;
 };
 
 /// --timeout, or its default.

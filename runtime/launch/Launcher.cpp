@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dist/Launcher.h"
-#include "dist/Slices.h"
 #include "runtime/launch/MpiLauncher.h"
 #include "runtime/launch/ProcessesLauncher.h"
 #include "runtime/launch/ThreadsLauncher.h"
@@ -55,9 +54,15 @@ static void checkBackend(const RunOptions &options) {
     if (!options.bindAddress.empty() || options.port)
       throw Error(std::string(options.port ? "--port" : "--bind-address") +
                   " is for ranks on several hosts: give --backend mpi");
+    if (!options.inputs.empty())
+      throw Error("--inputs " + options.inputs +
+                  " is for ranks on several hosts: give --backend mpi");
     if (!options.mpi.empty())
       throw Error("--mpi says which MPI: give --backend mpi");
   }
+  if (!options.inputs.empty() && options.inputs != "shared" &&
+      options.inputs != "root")
+    throw Error("--inputs " + options.inputs + ": expected shared or root");
   if (options.port < 0 || options.port > 65535)
     throw Error("--port " + std::to_string(options.port) +
                 ": must be from 0 to 65535");
@@ -100,7 +105,22 @@ std::chrono::milliseconds dist::timeoutOf(const RunOptions &options) {
       static_cast<int64_t>(options.timeoutSeconds.value_or(60) * 1000));
 }
 
+InputFiles dist::inputFilesOf(const RunOptions &options) {
+  if (isRoot())
+    return InputFiles::Read;
+  return options.inputs == "root" ? InputFiles::Leave : InputFiles::ReadToo;
+}
+
 bool dist::isRoot() { return !begun || begun->isRoot(); }
+
+void dist::sendProgram(const std::string &folder, const std::string &text) {
+  if (begun)
+    begun->sendProgram(folder, text);
+}
+
+Program dist::receiveProgram(std::string &text) {
+  return begun->receiveProgram(text);
+}
 
 void dist::endWith(const std::string &error, const Tell &tell) {
   if (begun)
@@ -136,43 +156,68 @@ Topology dist::topologyOf(const Manifest &manifest) {
 
 /// The output that a result belongs to: one of its own, or that of the blocks
 /// before it of the same tensor.
-static RunResult::Output &findOutput(const TensorDesc &desc,
-                                     const Manifest &manifest,
-                                     std::vector<RunResult::Output> &outputs) {
+static Output &findOutput(const TensorDesc &desc, const Manifest &manifest,
+                          std::vector<Output> &outputs) {
   if (!desc.partOf.empty())
-    for (RunResult::Output &output : outputs)
+    for (Output &output : outputs)
       if (output.name == desc.name && output.tensor.dtype == desc.dtype &&
           manifest.results[output.results[0]].partOf == desc.partOf)
         return output;
   outputs.push_back(
-      {desc.name, Tensor::zeros(desc.dtype, desc.sourceShape()), {}, {}});
+      {desc.name, {desc.dtype, desc.sourceShape(), nullptr, nullptr}, {}, {}});
   return outputs.back();
 }
 
-static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
-                    bool keepParts, RunResult &result) {
-  for (size_t i = 0; i < manifest.results.size(); ++i) {
-    const TensorDesc &desc = manifest.results[i];
-    RunResult::Output &output = findOutput(desc, manifest, result.outputs);
-    output.results.push_back(i);
-    for (size_t rank = 0; rank < ranks.size(); ++rank) {
-      Tensor &part = ranks[rank].parts[i];
-      if (isWriter(manifest.mesh, desc, rank))
-        writeSlice(manifest.mesh, desc, rank, part.data, output.tensor);
-      if (keepParts)
-        output.parts.push_back(std::move(part));
-      else
-        part = Tensor();
+std::vector<Output> dist::describeOutputs(const Manifest &manifest) {
+  std::vector<Output> outputs;
+  for (size_t i = 0; i < manifest.results.size(); ++i)
+    findOutput(manifest.results[i], manifest, outputs).results.push_back(i);
+  return outputs;
+}
+
+/// Takes a result from the ranks.
+static void take(const RanksMemory &memory, int64_t ranks,
+                 const RunOptions &options, Output &output) {
+  if (options.keepsParts && options.keepsParts(output.name))
+    for (size_t number : output.results)
+      for (int64_t rank = 0; rank < ranks; ++rank)
+        output.parts.push_back(memory.keep(rank, number));
+  Tensor &tensor = output.tensor;
+  if (options.keepsWholes)
+    tensor = Tensor::zeros(tensor.dtype, tensor.shape);
+  if (options.sink)
+    options.sink->begin(output);
+  if (!options.keepsWholes && !options.sink)
+    return;
+  const int64_t bytes = dtypeBytes(tensor.dtype);
+  std::vector<char> buffer;
+  forEachWindow(tensor, [&](Window window) {
+    int64_t count = window.end - window.begin;
+    void *to = static_cast<char *>(tensor.data) + window.begin * bytes;
+    if (!options.keepsWholes) {
+      buffer.assign(count * bytes, 0);
+      to = buffer.data();
     }
-  }
-  for (size_t i = 0; i < ranks.front().repetitions.size(); ++i) {
+    for (size_t number : output.results)
+      memory.copyResult(number, window, to);
+    if (options.sink)
+      options.sink->write(to, count);
+  });
+}
+
+/// From the first rank's start of each repetition to the last one's end.
+static std::vector<double>
+secondsOf(const std::vector<std::vector<Interval>> &ranks) {
+  std::vector<double> seconds;
+  for (size_t i = 0; i < ranks.front().size(); ++i) {
     int64_t start = INT64_MAX, end = 0;
-    for (const RankResult &rank : ranks) {
-      start = std::min(start, rank.repetitions[i].start);
-      end = std::max(end, rank.repetitions[i].end);
+    for (const std::vector<Interval> &rank : ranks) {
+      start = std::min(start, rank[i].start);
+      end = std::max(end, rank[i].end);
     }
-    result.seconds.push_back((end - start) * 1e-9);
+    seconds.push_back((end - start) * 1e-9);
   }
+  return seconds;
 }
 
 RunResult dist::launch(const Program &program, const Inputs &inputs,
@@ -192,8 +237,13 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     throw Error("--repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");
   Arguments arguments(program, inputs, options.weights);
-  RanksResult ranks = launcher.run(program, arguments, options);
   RunResult result;
+  RanksResult ranks =
+      launcher.run(program, arguments, options, [&](const RanksMemory &memory) {
+        result.outputs = describeOutputs(manifest);
+        for (Output &output : result.outputs)
+          take(memory, manifest.mesh.size(), options, output);
+      });
   result.isRoot = launcher.isRoot();
   // The step control has read the files it needs, which were checked before
   // the first step.
@@ -204,6 +254,6 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     return result;
   if (options.trace)
     result.trace = formatTrace(ranks.trace, manifest);
-  collect(manifest, std::move(ranks.ranks), options.keepParts, result);
+  result.seconds = secondsOf(ranks.times);
   return result;
 }

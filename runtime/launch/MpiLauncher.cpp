@@ -10,8 +10,8 @@
 #include "runtime/control/HomeOutput.h"
 #include "runtime/control/TraceMessages.h"
 #include "runtime/host/MappedFile.h"
-#include "runtime/launch/RanksMemory.h"
 #include "runtime/launch/RollCall.h"
+#include "runtime/launch/Sending.h"
 #include "runtime/launch/Teller.h"
 #include "runtime/messages/MessagesRun.h"
 #include "runtime/mpi/MpiLink.h"
@@ -182,52 +182,44 @@ void dist::failTogether(const std::string &message, const Tell &tell) {
 
 namespace {
 
-/// Which bytes of a rank's memory the root asks for.
-struct Part {
-  bool isResult;
-  uint64_t index;
-  int64_t offset, bytes;
-};
-
 /// In the process of rank 0, while all others wait.
 struct RemoteMemory final : RanksMemory {
   RemoteMemory(const Manifest &manifest, const Executor &own)
-      : RanksMemory(manifest), manifest(manifest), own(own) {}
+      : RanksMemory(manifest), own(own) {}
 
-  const void *argumentAt(int64_t rank, size_t index) const override {
-    return rank == 0 ? own.argumentAt(index)
-                     : fetch(rank, false, index, manifest.arguments[index]);
+  const void *read(int64_t rank, const HeldBytes &what) const override {
+    if (rank == 0)
+      return own.at(what);
+    MessageWriter writer;
+    writer.number<uint8_t>(what.isResult);
+    writer.number<uint64_t>(what.index);
+    writer.number(what.offset);
+    writer.number(what.bytes);
+    answer = session->root->ask(rank, {0, writer.take()}).text;
+    if (int64_t(answer.size()) != what.bytes)
+      throw Error(
+          "rank " + std::to_string(rank) + " has sent " +
+          std::to_string(answer.size()) + " bytes of '" +
+          (what.isResult ? manifest.results : manifest.arguments)[what.index]
+              .name +
+          "', not " + std::to_string(what.bytes));
+    return answer.data();
   }
-  const void *resultAt(int64_t rank, size_t index) const override {
-    return rank == 0 ? own.resultAt(index)
-                     : fetch(rank, true, index, manifest.results[index]);
-  }
-
-  const void *fetch(int64_t rank, bool isResult, size_t index,
-                    const TensorDesc &desc) const {
-    constexpr int64_t kMost = 1 << 26;
-    buffer = allocate(desc.localBytes());
-    char *data = static_cast<char *>(buffer.get());
-    for (int64_t at = 0; at < desc.localBytes(); at += kMost) {
-      Part part{isResult, index, at, std::min(kMost, desc.localBytes() - at)};
-      MessageWriter writer;
-      writer.number<uint8_t>(part.isResult);
-      writer.number(part.index);
-      writer.number(part.offset);
-      writer.number(part.bytes);
-      Message answer = session->root->ask(rank, {0, writer.take()});
-      if (int64_t(answer.text.size()) != part.bytes)
-        throw Error("rank " + std::to_string(rank) + " has sent " +
-                    std::to_string(answer.text.size()) + " bytes of '" +
-                    desc.name + "', not " + std::to_string(part.bytes));
-      std::memcpy(data + at, answer.text.data(), part.bytes);
+  Tensor keep(int64_t rank, size_t index) const override {
+    if (rank == 0)
+      return own.partOf(index);
+    const TensorDesc &desc = manifest.results[index];
+    Tensor part = Tensor::zeros(desc.dtype, desc.localShape);
+    for (int64_t at = 0; at < part.bytes(); at += kWindow) {
+      int64_t bytes = std::min(kWindow, part.bytes() - at);
+      std::memcpy(static_cast<char *>(part.data) + at,
+                  read(rank, {true, index, at, bytes}), bytes);
     }
-    return data;
+    return part;
   }
 
-  const Manifest &manifest;
   const Executor &own;
-  mutable std::shared_ptr<void> buffer;
+  mutable std::string answer;
 };
 
 } // namespace
@@ -246,9 +238,9 @@ static Message answerPart(const Manifest &manifest, const Executor &executor,
   int64_t size = list[index].localBytes();
   if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset)
     return {};
-  const void *data =
-      isResult ? executor.resultAt(index) : executor.argumentAt(index);
-  return {0, std::string(static_cast<const char *>(data) + offset, bytes)};
+  auto *data =
+      static_cast<const char *>(executor.at({isResult, index, offset, bytes}));
+  return {0, std::string(data, bytes)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,11 +328,11 @@ struct SentSteps final : StepSource {
 //===----------------------------------------------------------------------===//
 
 /// What a rank has done, on a clock that begins with its last repetition.
-static std::string writeDone(const std::vector<RankResult::Interval> &all,
+static std::string writeDone(const std::vector<Interval> &all,
                              std::vector<TraceEvent> events) {
   MessageWriter writer;
   writer.number<uint64_t>(all.size());
-  for (const RankResult::Interval &one : all)
+  for (const Interval &one : all)
     writer.number(one.end - one.start);
   int64_t first = all.empty() ? 0 : all.back().start;
   for (TraceEvent &event : events) {
@@ -351,14 +343,13 @@ static std::string writeDone(const std::vector<RankResult::Interval> &all,
   return writer.take();
 }
 
-static void readDone(const std::string &text, RankResult &result,
-                     std::vector<TraceEvent> &trace) {
+static void readDone(const std::string &text, RanksResult &result) {
   MessageReader reader(text);
-  result.repetitions.resize(reader.count(sizeof(int64_t)));
-  for (RankResult::Interval &one : result.repetitions)
+  auto &times = result.times.emplace_back(reader.count(sizeof(int64_t)));
+  for (Interval &one : times)
     one = {0, reader.number<int64_t>()};
   std::vector<TraceEvent> events = readTrace(reader.text());
-  trace.insert(trace.end(), events.begin(), events.end());
+  result.trace.insert(result.trace.end(), events.begin(), events.end());
 }
 
 namespace {
@@ -377,8 +368,17 @@ struct MpiLauncher final : BackendLauncher {
     if (session)
       failSession(message);
   }
+  void sendProgram(const std::string &folder,
+                   const std::string &text) const override {
+    if (session && session->root)
+      dist::sendProgram(*session->root, session->library->size(), folder, text);
+  }
+  Program receiveProgram(std::string &text) const override {
+    return dist::receiveProgram(*session->member, text);
+  }
   RanksResult run(const Program &program, const Arguments &arguments,
-                  const RunOptions &options) const override;
+                  const RunOptions &options,
+                  const TakeResults &take) const override;
 };
 
 } // namespace
@@ -430,6 +430,21 @@ static uint64_t sample(const Tensor &tensor) {
   return checksumOf(sums.take()).xxh3;
 }
 
+/// Whether this process has the whole.
+static bool isHere(const Tensor &tensor) {
+  return tensor.data || tensor.count() == 0;
+}
+
+/// The arguments that this process lacks.
+static std::vector<size_t> findLacking(const Manifest &manifest,
+                                       const Arguments &arguments) {
+  std::vector<size_t> lacking;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    if (!isHere(arguments[i]))
+      lacking.push_back(i);
+  return lacking;
+}
+
 /// What must be the same in all processes: the program, how it runs, and its
 /// arguments.
 static std::string describeProgram(const Manifest &manifest,
@@ -450,29 +465,43 @@ static std::string describeProgram(const Manifest &manifest,
   program.number<uint8_t>(options.padding == Padding::Poison);
   program.number<uint8_t>(options.stepControl != nullptr);
   writer.text(program.take());
-  for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    writer.number(sample(arguments[i]));
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    writer.number<uint8_t>(isHere(arguments[i]));
+    writer.number(isHere(arguments[i]) ? sample(arguments[i]) : 0);
+  }
   return writer.take();
 }
 
-static void checkPrograms(const ControlRoot &root, const Manifest &manifest,
-                          const std::string &own, int64_t rank) {
+/// The arguments that the rank's process lacks.
+static std::vector<size_t> checkProgram(const ControlRoot &root,
+                                        const Manifest &manifest,
+                                        const std::string &own, int64_t rank) {
   std::string text = root.textOf(rank, Stage::Ready),
               name = "rank " + std::to_string(rank);
   MessageReader ours(own), theirs(text);
   if (ours.text() != theirs.text())
     throw Error(name + " has another program than rank 0, or runs it another "
-                       "way: all hosts need the same bundle, or the same "
-                       "module under the same path, and the same options");
-  for (const TensorDesc &desc : manifest.arguments)
-    if (ours.number<uint64_t>() != theirs.number<uint64_t>())
-      throw Error(name + " has other values of '" + desc.name +
-                  "' than rank 0: all hosts need the same inputs, weights and "
-                  "checkpoints, and the same --random");
+                       "way: all hosts need the same bundle, and the same "
+                       "options");
+  std::vector<size_t> lacking;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    ours.number<uint8_t>();
+    bool isThere = theirs.number<uint8_t>();
+    auto sum = ours.number<uint64_t>(), other = theirs.number<uint64_t>();
+    if (!isThere)
+      lacking.push_back(i);
+    else if (sum != other)
+      throw Error(name + " has other values of '" + manifest.arguments[i].name +
+                  "' than rank 0: all hosts need the same inputs (or "
+                  "--inputs=root), weights and checkpoints, and the same "
+                  "--random");
+  }
+  return lacking;
 }
 
 RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
-                             const RunOptions &options) const {
+                             const RunOptions &options,
+                             const TakeResults &take) const {
   if (!session)
     throw Error("--backend mpi: nobody has called dist::begin");
   const Manifest &manifest = program.manifest;
@@ -481,16 +510,24 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   Topology topology = topologyOf(manifest);
   ControlRoot *root = session->root.get();
   ControlMember *member = session->member.get();
+  SentParts parts(manifest, findLacking(manifest, arguments));
   std::string print = describeProgram(manifest, options, arguments);
   if (root) {
     root->setDescribe(
         [topology](int64_t rank) { return topology.describe(rank); });
     root->await(Stage::Here);
     root->await(Stage::Ready);
+    std::vector<std::vector<size_t>> lacking(library.size());
     for (int64_t rank = 1; rank < library.size(); ++rank)
-      checkPrograms(*root, manifest, print, rank);
+      lacking[rank] = checkProgram(*root, manifest, print, rank);
+    for (int64_t rank = 1; rank < library.size(); ++rank)
+      sendParts(*root, rank, manifest, arguments, lacking[rank],
+                options.padding);
   } else {
+    member->onQuestion(
+        [&](const Message &question) { return parts.answer(question); });
     member->reach(Stage::Ready, print);
+    member->await([&] { return parts.isDone(); });
   }
 
   cpu_set_t set;
@@ -505,6 +542,8 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
       topology, {options.link, options.streams, options.directConvolutions},
       {{session->rank, &link}}, spins ? 1 : 0);
   auto &executor = *new Executor(program, arguments, options.padding);
+  for (const auto &[index, part] : parts.get())
+    executor.give(index, part);
   Control &control = session->control();
   control.onFailure([&run](const std::string &message) {
     hearFailure(message);
@@ -548,26 +587,10 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     return result;
   }
   root->await(Stage::Done);
-  result.ranks.resize(library.size());
-  RemoteMemory memory(manifest, executor);
-  for (int64_t rank = 0; rank < library.size(); ++rank) {
-    RankResult &one = result.ranks[rank];
-    readDone(rank ? root->textOf(rank, Stage::Done) : done, one, result.trace);
-    if (options.stepControl)
-      continue;
-    for (size_t i = 0; i < manifest.results.size(); ++i) {
-      const TensorDesc &desc = manifest.results[i];
-      Tensor part;
-      if (options.keepParts || isWriter(manifest.mesh, desc, rank)) {
-        void *data = const_cast<void *>(memory.resultAt(rank, i));
-        std::shared_ptr<void> owner =
-            rank ? std::move(memory.buffer)
-                 : std::shared_ptr<void>(std::shared_ptr<void>(), data);
-        part = {desc.dtype, desc.localShape, data, owner};
-      }
-      one.parts.push_back(std::move(part));
-    }
-  }
+  for (int64_t rank = 0; rank < library.size(); ++rank)
+    readDone(rank ? root->textOf(rank, Stage::Done) : done, result);
+  if (!options.stepControl)
+    take(RemoteMemory(manifest, executor));
   root->end();
   library.finalize();
   return result;

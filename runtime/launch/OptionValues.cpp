@@ -32,10 +32,14 @@ static const TensorDesc &findInput(const Manifest &manifest,
               "'; its inputs are:" + (known.empty() ? " none" : known));
 }
 
+static bool isTensorFile(const std::string &value) {
+  return endsWith(value, ".npy") || endsWith(value, ".pb");
+}
+
 /// Reads `value` if it names a file of a kind that holds a tensor.
 static bool readTensorFile(const std::string &value, Tensor &tensor) {
   if (endsWith(value, ".npy"))
-    tensor = readNpy(value);
+    tensor = mapNpy(value);
   else if (endsWith(value, ".pb"))
     tensor = readOnnxTensor(value);
   else
@@ -277,10 +281,22 @@ static Tensor makeFor(const TensorDesc &desc, uint64_t seed,
 }
 
 static Tensor readInput(const std::string &option, const std::string &value,
-                        const TensorDesc &desc, const RandomInputs &random) {
+                        const TensorDesc &desc, const RandomInputs &random,
+                        InputFiles files) {
   Tensor tensor;
   RandomForm form;
-  if (readTensorFile(value, tensor)) {
+  if (files == InputFiles::Leave && isTensorFile(value))
+    return {desc.dtype, desc.globalShape, nullptr, nullptr, nullptr};
+  bool isFile;
+  try {
+    isFile = readTensorFile(value, tensor);
+  } catch (const Error &error) {
+    if (files != InputFiles::ReadToo)
+      throw;
+    throw Error(error.what() + std::string("; a host that lacks it is sent its "
+                                           "part with --inputs=root"));
+  }
+  if (isFile) {
     checkFits("input '" + desc.name + "' (" + value + ")", desc, tensor);
     return tensor;
   }
@@ -301,7 +317,8 @@ static uint64_t seedOf(const std::string &name, uint64_t seed) {
 }
 
 Inputs dist::readInputs(const std::vector<std::string> &options,
-                        const Manifest &manifest, const RandomInputs &random) {
+                        const Manifest &manifest, const RandomInputs &random,
+                        InputFiles files) {
   Inputs inputs;
   std::vector<std::string> names = namesOfInputs(manifest);
   for (const std::string &option : options) {
@@ -311,7 +328,7 @@ Inputs dist::readInputs(const std::vector<std::string> &options,
     const TensorDesc &desc = findInput(manifest, option, name);
     if (inputs.count(name))
       throw Error("--input " + name + " is given twice");
-    inputs[name] = readInput(option, value, desc, random);
+    inputs[name] = readInput(option, value, desc, random, files);
   }
   if (!random.rest)
     return inputs;

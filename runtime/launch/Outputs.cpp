@@ -1,67 +1,49 @@
 //===- Outputs.cpp - Results as files -------------------------------------===//
 
 #include "dist/Outputs.h"
-#include "dist/Npy.h"
-#include "dist/OutputFile.h"
 #include "dist/Timeline.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <list>
 #include <map>
 
 using namespace dist;
 namespace fs = std::filesystem;
 
-namespace {
-
 /// A folder for results. Those on the way to it that this makes go again,
-/// unless it is kept.
-class ResultFolder {
-public:
-  explicit ResultFolder(const std::string &folder) {
-    std::error_code error;
-    for (fs::path path = folder;
-         !path.empty() && !fs::exists(fs::symlink_status(path, error));
-         path = path.parent_path())
-      made.push_back(path);
-    fs::create_directories(folder, error);
-    if (!error && !fs::is_directory(folder))
-      error = std::make_error_code(std::errc::not_a_directory);
-    if (!error)
-      return;
-    remove();
+/// unless something is in them.
+static std::list<TemporaryPath> makeFolder(const std::string &folder) {
+  std::list<TemporaryPath> made;
+  std::error_code error;
+  std::vector<fs::path> missing;
+  for (fs::path path = folder;
+       !path.empty() && !fs::exists(fs::symlink_status(path, error));
+       path = path.parent_path())
+    missing.push_back(path);
+  for (; !missing.empty(); missing.pop_back())
+    made.emplace_front(missing.back(), TemporaryPath::IfEmpty);
+  fs::create_directories(folder, error);
+  if (!error && !fs::is_directory(folder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
     throw Error("--output " + folder + ": " + error.message());
-  }
-  ~ResultFolder() { remove(); }
-  void keep() { made.clear(); }
-
-private:
-  void remove() {
-    std::error_code error;
-    for (const fs::path &path : made)
-      fs::remove(path, error); // not if something is in it
-  }
-
-  std::vector<fs::path> made; // the innermost first
-};
-
-} // namespace
+  return made;
+}
 
 /// The file of each result. Throws Error where two would be one.
-static std::map<std::string, const Tensor *>
-nameFiles(const std::string &folder, const RunResult &result) {
-  std::map<std::string, const RunResult::Output *> outputs;
-  std::map<std::string, const Tensor *> files;
-  for (const RunResult::Output &output : result.outputs) {
+static std::vector<std::string> nameFiles(const std::string &folder,
+                                          const std::vector<Output> &outputs) {
+  std::map<std::string, const Output *> known;
+  std::vector<std::string> files;
+  for (const Output &output : outputs) {
     std::string file = output.name + ".npy";
     std::replace(file.begin(), file.end(), '/', '_');
-    auto [other, isNew] = outputs.try_emplace(file, &output);
+    auto [other, isNew] = known.try_emplace(file, &output);
     if (!isNew)
       throw Error("--output " + folder + ": results '" + other->second->name +
                   "' and '" + output.name + "' would both be " + file);
-    files[(fs::path(folder) / file).string()] = &output.tensor;
+    files.push_back((fs::path(folder) / file).string());
   }
   return files;
 }
@@ -69,7 +51,7 @@ nameFiles(const std::string &folder, const RunResult &result) {
 std::string dist::describeRun(const Program &program, const RunResult &result,
                               bool areWritten) {
   std::string text;
-  for (const RunResult::Output &output : result.outputs)
+  for (const Output &output : result.outputs)
     text += output.name + ": " + dtypeName(output.tensor.dtype) +
             toString(output.tensor.shape) + (areWritten ? " written\n" : "\n");
   int64_t ranks = program.manifest.mesh.size();
@@ -84,27 +66,43 @@ std::string dist::describeRun(const Program &program, const RunResult &result,
                     : std::to_string(runs) + " runs, best " + best + " ms\n");
 }
 
-void dist::writeOutputs(const std::string &folder, const std::string &trace,
-                        const RunResult &result) {
-  std::optional<ResultFolder> made;
-  std::list<OutputFile> files;
+ResultFiles::ResultFiles(const std::string &folder, const std::string &trace,
+                         const Manifest &manifest)
+    : tracePath(trace) {
+  if (!isRoot())
+    return;
   if (!folder.empty()) {
-    std::map<std::string, const Tensor *> results = nameFiles(folder, result);
-    made.emplace(folder);
-    for (const auto &[file, tensor] : results) {
-      writeNpy(files.emplace_back(file), *tensor);
-      files.back().close();
+    std::vector<Output> outputs = describeOutputs(manifest);
+    std::vector<std::string> names = nameFiles(folder, outputs);
+    made = makeFolder(folder);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      OutputFile &file = files.emplace_back(names[i]);
+      writers.emplace_back(file, outputs[i].tensor);
+      file.rest();
     }
   }
-  if (!trace.empty()) {
-    OutputFile &file = files.emplace_back(trace);
-    std::string text = formatTimeline(result.trace, trace);
-    file.write(text.data(), text.size());
-  }
+  if (!trace.empty())
+    traceFile.emplace(trace);
+}
+
+void ResultFiles::begin(const Output &) {
+  if (begun > 0)
+    files[begun - 1].rest();
+  ++begun;
+}
+
+void ResultFiles::write(const void *data, int64_t count) {
+  writers[begun - 1].write(data, count);
+}
+
+void ResultFiles::commit(const std::string &trace) {
   std::vector<OutputFile *> all;
   for (OutputFile &file : files)
     all.push_back(&file);
+  if (traceFile) {
+    std::string text = formatTimeline(trace, tracePath);
+    traceFile->write(text.data(), text.size());
+    all.push_back(&*traceFile);
+  }
   OutputFile::commit(all);
-  if (made)
-    made->keep();
 }

@@ -1,7 +1,7 @@
 //===- ProcessesLauncher.cpp - Ranks as processes of this host ------------===//
 
 #include "runtime/launch/ProcessesLauncher.h"
-#include "runtime/launch/RanksMemory.h"
+#include "runtime/host/MappedFile.h"
 #include "runtime/processes/ProcessesRun.h"
 
 #include <cstring>
@@ -125,14 +125,27 @@ private:
 
 /// In the first process: what the ranks hold.
 struct SharedHoldings final : RanksMemory {
-  SharedHoldings(const Manifest &manifest, const Places &places)
-      : RanksMemory(manifest), places(places) {}
-  const void *argumentAt(int64_t rank, size_t index) const override {
-    return places.argument(rank, index);
+  SharedHoldings(const Manifest &manifest, const ProcessesRun &run,
+                 const Places &places)
+      : RanksMemory(manifest), run(run), places(places) {}
+  const void *read(int64_t rank, const HeldBytes &what) const override {
+    const void *data = what.isResult ? places.result(rank, what.index)
+                                     : places.argument(rank, what.index);
+    return static_cast<const char *>(data) + what.offset;
   }
-  const void *resultAt(int64_t rank, size_t index) const override {
-    return places.result(rank, index);
+  /// A page that this process has seen counts as its own, too.
+  void leave(const void *data, int64_t bytes) const override {
+    giveBackPages(data, bytes);
   }
+  Tensor keep(int64_t rank, size_t index) const override {
+    const TensorDesc &desc = manifest.results[index];
+    auto *data = const_cast<void *>(places.result(rank, index));
+    // The aliased owner keeps the rank's memory mapped.
+    return {desc.dtype, desc.localShape, data,
+            std::shared_ptr<void>(run.keep(rank), data)};
+  }
+
+  const ProcessesRun &run;
   const Places &places;
 };
 
@@ -151,7 +164,8 @@ struct ProcessesLauncher final : BackendLauncher {
   const char *name() const override { return "processes"; }
   const char *target() const override { return "cpu"; }
   RanksResult run(const Program &program, const Arguments &arguments,
-                  const RunOptions &options) const override;
+                  const RunOptions &options,
+                  const TakeResults &take) const override;
 };
 
 } // namespace
@@ -171,7 +185,8 @@ static int64_t rankBytes(const Manifest &manifest) {
 
 RanksResult ProcessesLauncher::run(const Program &program,
                                    const Arguments &arguments,
-                                   const RunOptions &options) const {
+                                   const RunOptions &options,
+                                   const TakeResults &take) const {
   const Manifest &manifest = program.manifest;
   int64_t ranks = manifest.mesh.size();
   constexpr int64_t maxRanks = 1024;
@@ -188,9 +203,9 @@ RanksResult ProcessesLauncher::run(const Program &program,
   std::optional<SharedInputs> values;
   if (options.stepControl)
     values.emplace(manifest, run.shared());
-  SharedHoldings holdings(manifest, places);
+  SharedHoldings holdings(manifest, run, places);
   RanksResult result;
-  result.ranks.resize(ranks);
+  result.times.resize(ranks);
   Inputs inputs;
   bool isFirst = true;
   run.answer = [&](int64_t rank, Message message) -> std::optional<Message> {
@@ -204,9 +219,9 @@ RanksResult ProcessesLauncher::run(const Program &program,
       return Message{Next, ""};
     }
     MessageReader reader(message.text);
-    auto &list = result.ranks[rank].repetitions;
+    std::vector<Interval> &list = result.times[rank];
     list.resize(reader.count(2 * sizeof(int64_t)));
-    for (RankResult::Interval &one : list) {
+    for (Interval &one : list) {
       one.start = reader.number<int64_t>();
       one.end = reader.number<int64_t>();
     }
@@ -224,9 +239,8 @@ RanksResult ProcessesLauncher::run(const Program &program,
       return failed;
     places.note(rank.index, executor);
     MessageWriter writer;
-    std::vector<RankResult::Interval> all = executor.takeResult().repetitions;
-    writer.number<uint64_t>(all.size());
-    for (const RankResult::Interval &one : all) {
+    writer.number<uint64_t>(executor.times().size());
+    for (const Interval &one : executor.times()) {
       writer.number(one.start);
       writer.number(one.end);
     }
@@ -236,15 +250,7 @@ RanksResult ProcessesLauncher::run(const Program &program,
   if (!ok)
     throw Error(run.message());
   if (!options.stepControl)
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      for (size_t i = 0; i < manifest.results.size(); ++i) {
-        const TensorDesc &desc = manifest.results[i];
-        void *data = const_cast<void *>(places.result(rank, i));
-        // The aliased owner keeps the rank's memory mapped.
-        result.ranks[rank].parts.push_back(
-            {desc.dtype, desc.localShape, data,
-             std::shared_ptr<void>(run.keep(rank), data)});
-      }
+    take(holdings);
   result.trace = run.takeTrace();
   return result;
 }

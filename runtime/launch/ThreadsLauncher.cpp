@@ -1,7 +1,6 @@
 //===- ThreadsLauncher.cpp - Ranks as threads of this process -------------===//
 
 #include "runtime/launch/ThreadsLauncher.h"
-#include "runtime/launch/RanksMemory.h"
 #include "runtime/threads/ThreadsRun.h"
 
 using namespace dist;
@@ -24,11 +23,11 @@ struct SteppedRun final : RanksMemory, StepSource {
   }
   const Inputs *inputs() override { return goesOn ? &values : nullptr; }
 
-  const void *argumentAt(int64_t rank, size_t index) const override {
-    return executors[rank].argumentAt(index);
+  const void *read(int64_t rank, const HeldBytes &what) const override {
+    return executors[rank].at(what);
   }
-  const void *resultAt(int64_t rank, size_t index) const override {
-    return executors[rank].resultAt(index);
+  Tensor keep(int64_t rank, size_t index) const override {
+    return executors[rank].partOf(index);
   }
 
   const Arguments &arguments;
@@ -43,7 +42,8 @@ struct ThreadsLauncher final : BackendLauncher {
   const char *target() const override { return "cpu"; }
 
   RanksResult run(const Program &program, const Arguments &arguments,
-                  const RunOptions &options) const override {
+                  const RunOptions &options,
+                  const TakeResults &take) const override {
     const Manifest &manifest = program.manifest;
     // Each takes a stack, some memory, and its turn on the cores.
     constexpr int64_t maxRanks = 4096;
@@ -64,9 +64,11 @@ struct ThreadsLauncher final : BackendLauncher {
         }))
       throw Error(threads.message());
     RanksResult result;
-    for (Executor &executor : executors)
-      result.ranks.push_back(executor.takeResult());
+    for (const Executor &executor : executors)
+      result.times.push_back(executor.times());
     result.trace = threads.takeTrace();
+    if (!options.stepControl)
+      take(steps);
     return result;
   }
 };

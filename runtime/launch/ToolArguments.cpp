@@ -24,8 +24,9 @@ static constexpr struct {
      "fuse-transposes halos join-halos link machine mcpu mesh o opt-level "
      "overlap overlap-memory plan recompute schedule schedule-name statistics "
      "target turns v weights"},
-    {"dist-exec", "backend bind-address dry-run input json link mpi n output "
-                  "port random ranks repeat streams timeout trace weights"},
+    {"dist-exec",
+     "backend bind-address dry-run input inputs json link mpi n output "
+     "port random ranks repeat streams timeout trace weights"},
     {"dist-import", "bind locations o operators weights"},
     {"dist-report",
      "all assume-masks bind compare fuse-transposes join-halos json link "
@@ -34,7 +35,8 @@ static constexpr struct {
     {"dist-run",
      "accumulate allow-nonfinite allow-unmatched assume-masks atol backend "
      "bind bind-address curve data dump-spmd expect fuse-transposes halos "
-     "in-order input join-halos json link loss loss-of machine mcpu mesh mpi n "
+     "in-order input inputs join-halos json link loss loss-of machine mcpu "
+     "mesh mpi n "
      "opt-level optimizer output overlap overlap-memory perturbed-runs plan "
      "port random recompute reference repeat resume rtol save save-every "
      "save-shard schedule schedule-name seed steps streams target timeout "

@@ -2,10 +2,12 @@
 
 #include "dist/Executor.h"
 #include "dist/Slices.h"
+#include "runtime/host/MappedFile.h"
 #include "runtime/rank/Rank.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -166,10 +168,10 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
 }
 
 void Arguments::checkUnchanged() const {
-  if (weightsFile)
-    weightsFile->checkUnchanged();
-  if (program.constants)
-    program.constants->checkUnchanged();
+  std::set<const MappedFile *> checked;
+  for (const Tensor *source : sources)
+    if (source->file && checked.insert(source->file.get()).second)
+      source->file->checkUnchanged();
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,16 +213,30 @@ bool Executor::fill(dist_rank &rank, size_t index, const Tensor &source) {
   return isHost || rank.backend.upload(place, to, desc.localBytes());
 }
 
+/// Likewise of what the run begins with.
+bool Executor::fill(dist_rank &rank, size_t index) {
+  auto part = sent.find(index);
+  if (part == sent.end())
+    return fill(rank, index, arguments[index]);
+  void *place = places[index].get();
+  int64_t bytes = part->second.bytes();
+  if (!rank.backend.sharesHostMemory())
+    return rank.backend.upload(place, part->second.data, bytes);
+  std::memcpy(place, part->second.data, bytes);
+  return true;
+}
+
 /// Finds memory for an argument and copies it there. A slice that is contiguous
 /// in the mapped file is used in place, unless the rank wants memory of its
 /// own.
 void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
   const TensorDesc &desc = program.manifest.arguments[index];
   const Tensor &source = arguments[index];
-  const char *slice =
-      source.dtype == desc.dtype && !owns
-          ? contiguousSlice(program.manifest.mesh, desc, rank.index, source)
-          : nullptr;
+  const char *slice = nullptr;
+  if (auto part = sent.find(index); !owns && part != sent.end())
+    slice = static_cast<const char *>(part->second.data);
+  else if (!owns && source.dtype == desc.dtype)
+    slice = contiguousSlice(program.manifest.mesh, desc, rank.index, source);
   if (slice && !rank.backend.sharesHostMemory()) {
     places[index] = upload(rank, slice, desc.localBytes());
   } else if (slice &&
@@ -228,7 +244,7 @@ void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
     places[index] = {std::shared_ptr<void>(), const_cast<char *>(slice)};
   } else {
     places[index] = allocate(rank, desc.localBytes());
-    if (!fill(rank, index, source))
+    if (!fill(rank, index))
       throw Error("copying an argument to the memory of the backend failed");
   }
 }
@@ -276,7 +292,7 @@ void Executor::prepare(dist_rank &rank, bool ownsArguments) {
     results.push_back(place.get());
     std::shared_ptr<void> part =
         isHost ? place : dist::allocate(desc.localBytes());
-    result.parts.push_back({desc.dtype, desc.localShape, part.get(), part});
+    parts.push_back({desc.dtype, desc.localShape, part.get(), part});
   }
   arena = allocate(rank, manifest.arenaBytes).get();
   status = static_cast<int64_t *>(
@@ -288,8 +304,7 @@ bool Executor::takeResults(dist_rank &rank) {
   if (rank.backend.sharesHostMemory())
     return true;
   for (size_t i = 0; i < results.size(); ++i)
-    if (!rank.backend.download(result.parts[i].data, results[i],
-                               result.parts[i].bytes()))
+    if (!rank.backend.download(parts[i].data, results[i], parts[i].bytes()))
       return false;
   return true;
 }
@@ -336,7 +351,7 @@ int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
     rank.tracing = trace && i + 1 == repeat;
     // Each repetition begins with the same arguments.
     for (size_t k = 0; i > 0 && k < isUpdated.size(); ++k)
-      if (isUpdated[k] && !fill(rank, k, arguments[k]))
+      if (isUpdated[k] && !fill(rank, k))
         return 1;
     if (!rank.backend.meet())
       return 1;
@@ -345,7 +360,7 @@ int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
                                    arena, status);
     if (failed)
       return failed;
-    result.repetitions.push_back({start, nowNanos()});
+    repetitions.push_back({start, nowNanos()});
   }
   return takeResults(rank) ? 0 : 1;
 }

@@ -91,23 +91,32 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
   return part;
 }
 
-/// Calls copy(local offset, global offset, elements) for every piece that is
-/// contiguous in both.
+/// Calls copy(local offset, global offset, elements) for every piece in the
+/// window that is contiguous in both.
 template <class Copy>
-static void forEachPiece(const Part &part, size_t d, int64_t local,
-                         int64_t global, Copy copy) {
-  if (d == part.runs.size())
-    return copy(local, global, 1);
+static void forEachPiece(const Part &part, Window window, size_t d,
+                         int64_t local, int64_t global, Copy copy) {
+  if (d == part.runs.size()) {
+    if (window.begin <= global && global < window.end)
+      copy(local, global, 1);
+    return;
+  }
   for (const Run &run : part.runs[d]) {
     int64_t localAt = local + run.local * part.localStrides[d];
     int64_t globalAt = global + run.global * part.globalStrides[d];
+    // Where the window begins and ends, counted from this run.
+    int64_t begin = std::max<int64_t>(window.begin - globalAt, 0),
+            end = window.end - globalAt;
     if (d + 1 >= part.wholeFrom) {
-      copy(localAt, globalAt, run.length * part.localStrides[d]);
+      end = std::min(end, run.length * part.localStrides[d]);
+      if (begin < end)
+        copy(localAt + begin, globalAt + begin, end - begin);
       continue;
     }
-    for (int64_t i = 0; i < run.length; ++i)
-      forEachPiece(part, d + 1, localAt + i * part.localStrides[d],
-                   globalAt + i * part.globalStrides[d], copy);
+    int64_t stride = part.globalStrides[d];
+    for (int64_t i = begin / stride; i < run.length && i * stride < end; ++i)
+      forEachPiece(part, window, d + 1, localAt + i * part.localStrides[d],
+                   globalAt + i * stride, copy);
   }
 }
 
@@ -161,7 +170,7 @@ void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
     return;
   PagesReadOnce pages(whole);
   const int64_t most = PagesReadOnce::kStep / inBytes;
-  forEachPiece(part, 0, 0, 0, [&](int64_t to, int64_t from, int64_t count) {
+  forEachPiece(part, {}, 0, 0, 0, [&](int64_t to, int64_t from, int64_t count) {
     for (int64_t i = 0; i < count; i += most) {
       int64_t size = std::min(most, count - i);
       const char *data = in + (from + i) * inBytes;
@@ -172,24 +181,33 @@ void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
 }
 
 void dist::writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
-                      const void *local, Tensor &whole) {
+                      Window window,
+                      const std::function<const void *(int64_t, int64_t)> &read,
+                      void *out) {
   if (isEmpty(desc))
     return;
-  int64_t bytes = dtypeBytes(desc.dtype);
-  const char *in = static_cast<const char *>(local);
-  char *out = static_cast<char *>(whole.data);
-  forEachPiece(partOf(mesh, desc, rank), 0, 0, 0,
-               [&](int64_t from, int64_t to, int64_t count) {
-                 std::memcpy(out + to * bytes, in + from * bytes,
-                             count * bytes);
+  Part part = partOf(mesh, desc, rank);
+  int64_t first = INT64_MAX, end = 0, bytes = dtypeBytes(desc.dtype);
+  forEachPiece(part, window, 0, 0, 0,
+               [&](int64_t from, int64_t, int64_t count) {
+                 first = std::min(first, from);
+                 end = std::max(end, from + count);
                });
+  if (first >= end)
+    return;
+  auto *in = static_cast<const char *>(read(first, end - first));
+  forEachPiece(
+      part, window, 0, 0, 0, [&](int64_t from, int64_t to, int64_t count) {
+        std::memcpy(static_cast<char *>(out) + (to - window.begin) * bytes,
+                    in + (from - first) * bytes, count * bytes);
+      });
 }
 
 void dist::forEachRun(
     const Mesh &mesh, const TensorDesc &desc, int64_t rank,
     const std::function<void(int64_t, int64_t, int64_t)> &visit) {
   if (!isEmpty(desc))
-    forEachPiece(partOf(mesh, desc, rank), 0, 0, 0, visit);
+    forEachPiece(partOf(mesh, desc, rank), {}, 0, 0, 0, visit);
 }
 
 int64_t dist::countHeld(const Mesh &mesh, const TensorDesc &desc,

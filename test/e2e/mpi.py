@@ -5,6 +5,10 @@ mpi.py [REGEX]: only cases whose name matches.
 
 - `bits_MODEL`: forward and gradients of a model have the bits of threads, by Open MPI and by MPICH;
 - `train`: a run of training has the same losses and checkpoints, and goes on with threads;
+- `results`: no process holds a whole result that is written;
+- `inputs`: a host that lacks a file of --input is named, and sent its part with --inputs=root;
+- `compiles_once`: rank 0 compiles for all, which need neither model nor schedule; nothing temporary is left, whenever a
+  rank is killed;
 - `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank;
 - `goes_on_RANK`: a process that is stopped for some beats of the control channel, and goes on, is no deadlock;
 - `is_told_once`: what is wrong with a program, its inputs or its start is said by one process, in the words of threads;
@@ -30,9 +34,10 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
 import processes  # noqa: E402
 import xunit  # noqa: E402
-from bits import MODELS  # noqa: E402
+from bits import MODELS, read  # noqa: E402
 
 # Open MPI does not start as root, nor more ranks than cores, unless told.
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -50,6 +55,19 @@ def start(family, ranks):
 
 def ways(families):
     return [lambda ranks, family=family: (start(family, ranks), BACKEND) for family in families]
+
+
+def find_processes(program, argument):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read().split("\0")
+        except OSError:
+            continue
+        if words[0] == program and argument in words:
+            found.append(int(name))
+    return sorted(found)
 
 
 class Ends(processes.Failures):
@@ -72,16 +90,7 @@ class Ends(processes.Failures):
         raise AssertionError(f"rank {rank} is not there")
 
     def ours(self):
-        found = []
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
-                    words = file.read().split("\0")
-            except OSError:
-                continue
-            if words[0] == processes.EXEC and self.bundle in words:
-                found.append(int(name))
-        return found
+        return find_processes(processes.EXEC, self.bundle)
 
     def end_rank(self, number, rank, said, *options, least=0.0):
         source = random.Random(number)
@@ -116,7 +125,8 @@ class Ends(processes.Failures):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)
 
-    def say(self, command, *parts, marker="error: "):
+    @staticmethod
+    def say(command, *parts, marker="error: "):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode != 0, command
         lines = [line for line in done.stderr.splitlines() if marker in line]
@@ -178,6 +188,62 @@ class Ends(processes.Failures):
                 assert "2 ranks, 300 runs" in out, out
 
 
+def check_inputs(work):
+    # More than a piece of what is sent.
+    bundle, x, rows, row = processes.write_columns(work, 1, 12_000_000)
+    for family in FAMILIES:
+        folder = os.path.join(work, family)
+
+        def command(*options):
+            here = [processes.EXEC, bundle, BACKEND, f"--output={folder}", *options]
+            return [*start(family, 1), *here, f"--input=x={x}", ":", "-n", "3", *here, "--input=x=nowhere.npy"]
+
+        Ends.say(command(), "rank ", "nowhere.npy: cannot open", "--inputs=root")
+        assert not os.path.exists(folder), os.listdir(folder)
+        processes.succeed(command("--inputs=root"))
+        processes.check_rows(folder, rows, row)
+
+
+def check_compiles_once(work):
+    module = processes.import_model("gpt2", work)
+    temporary = os.path.join(work, "temporary")
+    os.mkdir(temporary)
+    compiler, schedule = os.path.abspath("tools/dist-run"), os.path.join(processes.examples("gpt2"), "tp.mlir")
+    processes.run("dist-run", module, f"--schedule={schedule}", "--random=1", f"--output={work}/threads", xunit.OPT_LEVEL)
+    # Of another name, as far as it can be had: it is sent what the host of rank 0 has as a file.
+    host = ["unshare", "--uts", "sh", "-c", 'hostname another; exec "$@"', "sh"] if has_namespaces() else []
+    for family in FAMILIES:
+
+        def command(number, *options, host=()):
+            root = ["env", f"TMPDIR={temporary}", compiler, module, f"--schedule={schedule}", *options]
+            other = ["env", f"TMPDIR={temporary}", *host, compiler, "nowhere.mlir", *options]
+            return [*start(family, 1), *root, ":", "-n", str(number), *other]
+
+        for one in [], host:
+            folder = os.path.join(work, "ranks")
+            processes.succeed(command(3, BACKEND, "--random=1", f"--output={folder}", xunit.OPT_LEVEL, host=one))
+            assert read(folder) == read(os.path.join(work, "threads")), f"{family}: other bits"
+            assert not os.listdir(temporary), os.listdir(temporary)
+        Ends.say(command(3, BACKEND, "--random=1", "--mesh=tp=7"), "error", marker="error: ")
+        assert not os.listdir(temporary), os.listdir(temporary)
+    source = random.Random(1)
+    for _ in range(MOMENTS):
+        process = subprocess.Popen(
+            [*start("openmpi" if "openmpi" in FAMILIES else "mpich", 2), "env", f"TMPDIR={temporary}", compiler, module,
+             f"--schedule={schedule}", "--mesh=tp=2", BACKEND, "--random=1", "--repeat=1000000"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(0.5 + source.random() * 2)
+        for rank in find_processes(compiler, module)[1:]:
+            os.kill(rank, signal.SIGKILL)
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=120)
+        end = time.monotonic() + processes.PATIENCE
+        while find_processes(compiler, module) or os.listdir(temporary):
+            assert time.monotonic() < end, os.listdir(temporary)
+            time.sleep(0.02)
+
+
 class Hosts:
     """Network namespaces on a bridge, and how Open MPI gets there."""
 
@@ -236,6 +302,14 @@ def check_three_hosts(work):
         processes.check_bits("gpt2", "tp_cp_dp", work, lambda ranks: (hosts.start([ranks - 4, 2, 2]), BACKEND, here))
         loop = [processes.EXEC, ends.bundle, BACKEND, "--random=1"]
         ends.say([*hosts.start([1, 1, 0]), *loop], "several hosts: give them the address of rank 0's (--bind-address")
+        # Others need neither the module nor the input.
+        compiler = [os.path.abspath("tools/dist-run"), BACKEND, here, "--inputs=root", f"--output={work}/ranks"]
+        module, x = os.path.join(work, "loop.mlir"), os.path.join(work, "a.npy")
+        npy.write(x, "f32", [64], range(64))
+        processes.succeed([
+            *hosts.start([1, 1, 0])[:-1], "1", *compiler, module, f"--input=a={x}", ":", "-n", "1", *compiler, "nowhere.mlir", "--input=a=nowhere.npy",
+        ])  # fmt: skip
+        assert npy.read(os.path.join(work, "ranks", "b.npy"))[2] == [2 * i for i in range(64)]
         process = subprocess.Popen(
             [*hosts.start([1, 0, 1]), *loop, "--repeat=1000000000", "--timeout=10", here], stderr=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -282,6 +356,9 @@ def main():
             )
         if FAMILIES:
             add("train", lambda work: processes.Training(work).check(BACKEND, start(FAMILIES[0], 2)))
+            add("results", lambda work: processes.check_results(work, [(start(family, 4), [BACKEND], 300) for family in FAMILIES]))
+            add("inputs", check_inputs)
+            add("compiles_once", check_compiles_once)
             add("is_told_once", lambda work: Ends(work).check_told_once())
             add("is_missed", lambda work: Ends(work).check_missed())
             add("two_at_once", lambda work: Ends(work).check_two_at_once())

@@ -8,6 +8,7 @@ processes.py [REGEX]: only cases whose name matches.
 - `ends_SIGNAL`: a rank's process that is killed or stopped at any moment ends the run (after --timeout, if it is
   stopped), with one message that names the rank, and nothing is left;
 - `leaves_nothing`: nor is it if the first process is told to end, or killed;
+- `results`: results are written slice by slice, and no process holds a whole one (by threads and by processes);
 - `memory`: a rank holds what `dist-report` says, within 5 %, of weights that are larger than that;
 - `data_fails`: what a rank finds wrong is said once, as by threads.
 
@@ -16,6 +17,7 @@ DIST_MOMENTS=50 tries as many moments of each end, in place of 6, and each must 
 Programs come from tools/ and models from examples/, below the current folder.
 """
 
+import array
 import glob
 import json
 import os
@@ -270,6 +272,52 @@ def most_held(process):
         return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) / 1024
 
 
+def write_columns(work, rows=8192, columns=16384):
+    """A bundle of four ranks whose result, of 512 MiB, has its input in each row. Each has a fourth of the columns."""
+    module, bundle, x = (os.path.join(work, name) for name in ("columns.mlir", "columns.dist", "x.npy"))
+    with open(module, "w", encoding="utf-8") as file:
+        file.write(COLUMNS.replace("ROWS", str(rows)).replace("COLUMNS", str(columns)))
+    run("dist-compile", module, "-o", bundle)
+    row = array.array("f", range(columns)).tobytes()
+    npy.write(x, "f32", [columns], row)
+    return bundle, x, rows, row
+
+
+def check_rows(folder, rows, row):
+    assert os.listdir(folder) == ["y.npy"], os.listdir(folder)
+    with open(os.path.join(folder, "y.npy"), "rb") as file:
+        assert b"'<f4'" in file.read(128)
+        assert all(file.read(len(row)) == row for _ in range(rows)) and not file.read(1), "other values"
+    os.remove(os.path.join(folder, "y.npy"))
+
+
+def check_results(work, ways):
+    """`ways` say what stands before a command, which options it has, and how many MiB a process may hold."""
+    bundle, x, rows, row = write_columns(work)
+    for number, (before, options, most) in enumerate(ways):
+        folder = os.path.join(work, f"results{number}")
+        process = subprocess.Popen([*before, EXEC, bundle, f"--input=x={x}", f"--output={folder}", *options])
+        # Of the process and all that it has waited for, the largest.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        assert status == 0, f"{before} {options}: status {status}"
+        held = usage.ru_maxrss / 1024
+        assert held < most, f"{before} {options}: {held} MiB, more than {most}"
+        check_rows(folder, rows, row)
+
+
+# Threads have all parts in one process, and no whole.
+RESULTS = [([], [], 512 + 128), ([], ["-n4"], 256)]
+
+COLUMNS = """
+dist.mesh @m ["x" = 4]
+func.func @main(%x: tensor<COLUMNSxf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{"x"}]>}) -> (tensor<ROWSxCOLUMNSxf32> {dist.output = "y"}) {
+  %e = tensor.empty() : tensor<ROWSxCOLUMNSxf32>
+  %y = linalg.broadcast ins(%x : tensor<COLUMNSxf32>) outs(%e : tensor<ROWSxCOLUMNSxf32>) dimensions = [0]
+  return %y : tensor<ROWSxCOLUMNSxf32>
+}
+"""
+
 LOOP = """
 dist.mesh @m ["x" = 2]
 func.func @main(%a: tensor<64xf32> {dist.input = "a", dist.global_type = tensor<64xf32>, dist.sharding = #dist.sharding<@m, [{}]>})
@@ -307,6 +355,7 @@ def main():
         for number in signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV:
             add(f"ends_{number.name}", lambda work, number=number: Failures(work).end(number))
         add("ends_SIGSTOP", lambda work: Failures(work).end(signal.SIGSTOP, "--timeout=0.5", least=0.5))
+        add("results", lambda work: check_results(work, RESULTS))
         add("memory", check_memory)
         add("leaves_nothing", lambda work: Failures(work).check_leaves_nothing())
         add(

@@ -3,6 +3,7 @@
 #include "dist/Manifest.h"
 #include "dist/Slices.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -14,7 +15,16 @@ static void moveParts(const Mesh &mesh, const TensorDesc &desc) {
   Tensor part = Tensor::zeros(desc.dtype, desc.rankShape());
   for (int64_t rank = 0; rank < mesh.size(); ++rank) {
     readSlice(mesh, desc, rank, whole, part.data);
-    writeSlice(mesh, desc, rank, part.data, whole);
+    constexpr int64_t few = 100;
+    auto *out = static_cast<char *>(whole.data);
+    for (int64_t at = 0; at < whole.count(); at += few)
+      writeSlice(
+          mesh, desc, rank, {at, std::min(at + few, whole.count())},
+          [&](int64_t first, int64_t) {
+            return static_cast<char *>(part.data) +
+                   first * dtypeBytes(desc.dtype);
+          },
+          out + at * dtypeBytes(desc.dtype));
     contiguousSlice(mesh, desc, rank, whole);
     isWriter(mesh, desc, rank);
   }

@@ -117,7 +117,7 @@ Tensor makeTensor(std::vector<float> values) {
 }
 
 /// Runs the program; what the rank has done is in `result`.
-int32_t run(Device &device, std::vector<float> x, RankResult &result) {
+int32_t run(Device &device, std::vector<float> x, Tensor &y, int &repetitions) {
   Program program;
   program.manifest.arguments = {describe("x", TensorDesc::Input),
                                 describe("c", TensorDesc::Input)};
@@ -135,18 +135,20 @@ int32_t run(Device &device, std::vector<float> x, RankResult &result) {
   dist_rank rank(topology, 0, device);
   Executor executor(program, arguments);
   int32_t status = executor.run(rank, /*repeat=*/2, /*trace=*/false);
-  result = executor.takeResult();
+  y = executor.partOf(0);
+  repetitions = executor.times().size();
   return status;
 }
 
 TEST(DeviceMemory, ExecutorCopiesArgumentsThereAndResultsBack) {
   Device device;
-  RankResult result;
-  ASSERT_EQ(run(device, {1, 2, 3}, result), 0) << device.message;
+  Tensor result;
+  int repetitions = 0;
+  ASSERT_EQ(run(device, {1, 2, 3}, result, repetitions), 0) << device.message;
   EXPECT_EQ(device.uploads, 2);
   EXPECT_EQ(device.downloads, 1);
-  EXPECT_EQ(result.repetitions.size(), 2u);
-  const float *y = static_cast<const float *>(result.parts[0].data);
+  EXPECT_EQ(repetitions, 2);
+  const float *y = static_cast<const float *>(result.data);
   ASSERT_FALSE(device.holds(y));
   EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{3, 6, 9}));
 }
@@ -180,15 +182,38 @@ TEST(DeviceMemory, UpdatedArgumentsLieThere) {
   // Both, and the one that is updated before the second repetition.
   EXPECT_EQ(device.uploads, 3);
   EXPECT_EQ(device.downloads, 1);
-  RankResult result = executor.takeResult();
-  const float *y = static_cast<const float *>(result.parts[0].data);
+  const float *y = static_cast<const float *>(executor.partOf(0).data);
+  EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{11, 22, 33}));
+}
+
+TEST(DeviceMemory, PartsThatWereSentLieThere) {
+  Device device;
+  Program program;
+  program.manifest.arguments = {describe("x", TensorDesc::Input),
+                                describe("c", TensorDesc::Input)};
+  program.manifest.results = {describe("y", TensorDesc::Output)};
+  program.manifest.results[0].updates = 1;
+  program.entry = update;
+  Tensor absent = makeTensor({0, 0, 0});
+  absent.data = nullptr;
+  Inputs inputs{{"x", absent}, {"c", absent}};
+  Arguments arguments(program, inputs);
+  Topology topology;
+  dist_rank rank(topology, 0, device);
+  Executor executor(program, arguments);
+  executor.give(0, makeTensor({1, 2, 3}));
+  executor.give(1, makeTensor({10, 20, 30}));
+  ASSERT_EQ(executor.run(rank, /*repeat=*/2, /*trace=*/false), 0)
+      << device.message;
+  const float *y = static_cast<const float *>(executor.partOf(0).data);
   EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{11, 22, 33}));
 }
 
 TEST(DeviceMemory, ChecksAreReadThere) {
   Device device;
-  RankResult result;
-  EXPECT_NE(run(device, {1, 2, -3}, result), 0);
+  Tensor result;
+  int repetitions = 0;
+  EXPECT_NE(run(device, {1, 2, -3}, result, repetitions), 0);
   EXPECT_EQ(device.message, "x is at least 0, not 2");
 }
 

@@ -54,7 +54,7 @@ TEST_P(Executor, HandsOverWhatEachRankHolds) {
   RunOptions options = onBackend();
   EXPECT_TRUE(
       launch(program, {{"x", makeInput()}}, options).outputs[0].parts.empty());
-  options.keepParts = true;
+  options.keepsParts = [](const std::string &name) { return name == "y"; };
   RunResult result = launch(program, {{"x", makeInput()}}, options);
   ASSERT_EQ(result.outputs[0].parts.size(), 4u);
   std::vector<float> whole = expectedOutput(makeInput());
@@ -364,16 +364,70 @@ TEST(OptionValues, Links) {
                        "expected latency=… or bandwidth=…"));
 }
 
+TEST(Arguments, NoticeAnInputThatIsWrittenTo) {
+  std::string path = testing::TempDir() + "/written.npy";
+  Tensor value = randomTensor(DIST_F32, {512, 1024}, 1);
+  writeNpy(path, value);
+  Program program;
+  TensorDesc &desc = program.manifest.arguments.emplace_back();
+  desc.name = "x";
+  desc.globalShape = desc.localShape = value.shape;
+  desc.dims = {{{512, {}}}, {{1024, {}}}};
+  Inputs inputs = readInputs({"x=" + path}, program.manifest);
+  Arguments arguments(program, inputs);
+  EXPECT_EQ(errorOf([&] { arguments.checkUnchanged(); }), "");
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_TRUE(contains(errorOf([&] { arguments.checkUnchanged(); }),
+                       "written.npy: had "));
+  // Left to another process, it is not looked at.
+  inputs = readInputs({"x=nowhere.npy"}, program.manifest, {},
+                      InputFiles::Leave);
+  EXPECT_FALSE(inputs.at("x").data);
+  auto read = [&](InputFiles files) {
+    return errorOf(
+        [&] { readInputs({"x=nowhere.npy"}, program.manifest, {}, files); });
+  };
+  EXPECT_TRUE(contains(read(InputFiles::ReadToo), "with --inputs=root"));
+  EXPECT_FALSE(contains(read(InputFiles::Read), "--inputs"));
+}
+
+TEST(Options, OfProcessesAreChecked) {
+  auto begin = [](const std::string &backend, const std::string &inputs) {
+    RunOptions options;
+    options.backend = backend;
+    options.inputs = inputs;
+    return errorOf([&] { dist::begin(options, [](const std::string &) {}); });
+  };
+  EXPECT_TRUE(contains(begin("threads", "root"),
+                       "--inputs root is for ranks on several hosts"));
+  EXPECT_TRUE(
+      contains(begin("mpi", "some"), "--inputs some: expected shared or root"));
+}
+
 TEST(Outputs, AppearAllOrNone) {
   fs::path folder = fs::path(testing::TempDir()) / "outputs";
-  RunResult result;
-  for (const char *name : {"a", "b"})
-    result.outputs.push_back({name, makeInput(), {}, {}});
-  result.trace = "{}";
-  std::string trace = (folder / "sub/trace.json").string();
-  auto write = [&] {
-    return errorOf([&] { writeOutputs(folder.string(), trace, result); });
+  Manifest manifest;
+  Tensor value = makeInput();
+  auto add = [&](const std::string &name) {
+    TensorDesc &desc = manifest.results.emplace_back();
+    desc.name = name;
+    desc.globalShape = value.shape;
   };
+  add("a");
+  add("b");
+  auto writeTo = [&](const std::string &folder, const std::string &trace) {
+    return errorOf([&] {
+      ResultFiles files(folder, trace, manifest);
+      for (const Output &output : describeOutputs(manifest)) {
+        files.begin(output);
+        files.write(value.data, 1);
+        files.write(static_cast<float *>(value.data) + 1, value.count() - 1);
+      }
+      files.commit("{}");
+    });
+  };
+  std::string trace = (folder / "sub/trace.json").string();
+  auto write = [&] { return writeTo(folder.string(), trace); };
   // No folder for the trace, and nothing is left of the other.
   EXPECT_TRUE(contains(write(), "trace.json: cannot be written: No such file"));
   EXPECT_FALSE(fs::exists(folder));
@@ -383,22 +437,22 @@ TEST(Outputs, AppearAllOrNone) {
   EXPECT_FALSE(fs::exists(folder / "a.npy") || fs::exists(trace));
   fs::remove(folder / "b.npy");
   EXPECT_EQ(write(), "");
-  EXPECT_TRUE(fs::exists(folder / "a.npy") && fs::exists(folder / "b.npy"));
+  for (const char *name : {"a.npy", "b.npy"})
+    EXPECT_EQ(valuesOf(readNpy(folder / name)), valuesOf(value));
   EXPECT_EQ(readFile(trace), "{}");
   // The trace may lie in the folder that is made.
   std::string fresh = testing::TempDir() + "/fresh";
-  EXPECT_EQ(errorOf([&] { writeOutputs(fresh, fresh + "/t.json", result); }),
-            "");
+  EXPECT_EQ(writeTo(fresh, fresh + "/t.json"), "");
   // A folder is no file.
   std::string both = testing::TempDir() + "/both";
-  EXPECT_TRUE(contains(errorOf([&] { writeOutputs(both, both, result); }),
-                       "both: cannot be written: Is a directory"));
+  EXPECT_TRUE(
+      contains(writeTo(both, both), "both: cannot be written: Is a directory"));
   EXPECT_FALSE(fs::exists(both));
   // More than a process may have open.
-  result.outputs.clear();
+  manifest.results.clear();
   for (int i = 0; i < 1500; ++i)
-    result.outputs.push_back({std::to_string(i), makeInput(), {}, {}});
-  EXPECT_EQ(errorOf([&] { writeOutputs(folder.string(), "", result); }), "");
+    add(std::to_string(i));
+  EXPECT_EQ(writeTo(folder.string(), ""), "");
 }
 
 //===----------------------------------------------------------------------===//

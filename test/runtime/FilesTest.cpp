@@ -3,6 +3,7 @@
 #include "dist/Npy.h"
 #include "dist/OnnxTensor.h"
 #include "dist/Safetensors.h"
+#include "runtime/host/MappedFile.h"
 
 #include <gtest/gtest.h>
 
@@ -215,6 +216,29 @@ TEST(Npy, RoundTripsEveryType) {
       EXPECT_EQ(read.shape, shape);
       EXPECT_EQ(std::memcmp(read.data, tensor.data, tensor.bytes()), 0);
     }
+}
+
+TEST(Npy, LargeOnesStayInTheFile) {
+  std::string path = testing::TempDir() + "/large.npy";
+  Tensor tensor = randomTensor(DIST_F32, {512, 1024}, 1);
+  writeNpy(path, tensor);
+  Tensor mapped = mapNpy(path);
+  ASSERT_TRUE(mapped.file);
+  EXPECT_EQ(valuesOf<float>(mapped), valuesOf<float>(tensor));
+  EXPECT_EQ(errorOf([&] { mapped.file->checkUnchanged(); }), "");
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_ERROR(mapped.file->checkUnchanged(), "large.npy: had ");
+  EXPECT_FALSE(readNpy(path).file);
+  // As columns, and as few.
+  std::string columns = "{'descr': '<f4', 'fortran_order': True, "
+                        "'shape': (512, 1024), }";
+  EXPECT_FALSE(
+      mapNpy(fileWith("columns.npy",
+                      npy(columns, std::string(tensor.bytes(), '\0'))))
+          .file);
+  std::string few = testing::TempDir() + "/few.npy";
+  writeNpy(few, randomTensor(DIST_F32, {512}, 1));
+  EXPECT_FALSE(mapNpy(few).file);
 }
 
 TEST(Npy, Bf16IsWrittenAsF32) {

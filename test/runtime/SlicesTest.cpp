@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 
 using namespace dist;
@@ -97,7 +98,10 @@ TEST(Slices, WritersTogetherWriteTheWhole) {
         makeDesc({{{2, {}}}, {{7, {bMinor}}}, {{5, {}}}}),
         makeDesc({{{0, {a}}}})}) {
     Tensor whole = counted(desc.globalShape);
-    Tensor out = Tensor::zeros(desc.dtype, desc.globalShape);
+    // Of all, and of so few that they end anywhere.
+    std::map<int64_t, Tensor> outs;
+    for (int64_t size : {1000, 7, 4, 1})
+      outs[size] = Tensor::zeros(desc.dtype, desc.globalShape);
     int64_t written = 0, parts = 1;
     for (const std::vector<SubDim> &dim : desc.dims)
       for (const SubDim &sub : dim)
@@ -112,11 +116,27 @@ TEST(Slices, WritersTogetherWriteTheWhole) {
       if (!isWriter(mesh, desc, rank))
         continue;
       ++written;
-      writeSlice(mesh, desc, rank, local.data(), out);
+      for (auto &[size, out] : outs)
+        for (int64_t at = 0; at < whole.count(); at += size) {
+          int64_t reads = 0;
+          writeSlice(
+              mesh, desc, rank, {at, at + size},
+              [&](int64_t first, int64_t count) {
+                ++reads;
+                EXPECT_TRUE(first >= 0 && count > 0 &&
+                            first + count <= int64_t(local.size()));
+                if (size == 1)
+                  EXPECT_EQ(count, 1);
+                return local.data() + first;
+              },
+              static_cast<int32_t *>(out.data) + at);
+          EXPECT_LE(reads, 1);
+        }
     }
     EXPECT_EQ(written, parts) << toString(desc.globalShape);
-    EXPECT_EQ(std::memcmp(out.data, whole.data, whole.bytes()), 0)
-        << toString(desc.globalShape);
+    for (auto &[size, out] : outs)
+      EXPECT_EQ(std::memcmp(out.data, whole.data, whole.bytes()), 0)
+          << toString(desc.globalShape) << " by " << size;
   }
 }
 

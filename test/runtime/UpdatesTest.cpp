@@ -72,7 +72,7 @@ TEST_P(Updates, LieInMemoryOfTheRank) {
   Program program = makeProgram();
   RunOptions options = onBackend();
   options.weights = writeWeight(nameOf("updates.safetensors"));
-  options.keepParts = true;
+  options.keepsParts = [](const std::string &) { return true; };
   // Each repetition is on the same arguments.
   options.repeat = 3;
   std::string before = readFile(options.weights);

@@ -5,6 +5,7 @@
 #include "dist/OutputFile.h"
 #include "lowering/bundle/ModuleManifest.h"
 #include "lowering/targets/Targets.h"
+#include "runtime/control/Messages.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -116,9 +117,10 @@ std::string RunCompiler::describeStreams() {
   return text;
 }
 
-host::Program mlir::dist::compileAndLoad(ModuleOp module,
-                                         const BundleOptions &options,
-                                         StringRef what) {
+host::Program
+mlir::dist::compileAndLoad(ModuleOp module, const BundleOptions &options,
+                           StringRef what,
+                           llvm::function_ref<void(const std::string &)> use) {
   SmallString<128> name;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, name);
   llvm::sys::path::append(name, "dist-run");
@@ -132,7 +134,47 @@ host::Program mlir::dist::compileAndLoad(ModuleOp module,
   if (failed(writeBundle(module, bundle, options)))
     throw host::Error(what.str() + " could not be compiled");
   // The code stays mapped when the folder goes.
-  return host::loadBundle(bundle);
+  host::Program program = host::loadBundle(bundle);
+  if (use)
+    use(bundle);
+  return program;
+}
+
+std::string CompiledNotes::write() const {
+  host::MessageWriter writer;
+  writer.text(weights);
+  writer.number<uint64_t>(states.size());
+  for (const std::string &name : states)
+    writer.text(name);
+  writer.number<uint64_t>(ranges.size());
+  for (const auto &[name, of] : ranges) {
+    writer.text(name);
+    writer.number<uint64_t>(of.dim);
+    writer.number<uint64_t>(of.ranges.size());
+    for (const host::IntegerRange &range : of.ranges) {
+      writer.number(range.low);
+      writer.number(range.high);
+    }
+  }
+  return writer.take();
+}
+
+CompiledNotes CompiledNotes::read(const std::string &text) {
+  CompiledNotes notes;
+  host::MessageReader reader(text);
+  notes.weights = reader.text();
+  for (uint64_t i = reader.count(1); i > 0; --i)
+    notes.states.insert(reader.text());
+  for (uint64_t i = reader.count(1); i > 0; --i) {
+    host::IntegerRanges &of = notes.ranges[reader.text()];
+    of.dim = reader.number<uint64_t>();
+    of.ranges.resize(reader.count(2 * sizeof(int64_t)));
+    for (host::IntegerRange &range : of.ranges) {
+      range.low = reader.number<int64_t>();
+      range.high = reader.number<int64_t>();
+    }
+  }
+  return notes;
 }
 
 std::string RunCompiler::findWeights(ModuleOp module, StringRef file) {
@@ -175,7 +217,12 @@ host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
                                    StringRef what) -> TimingScope & {
     return stages.begin(name, what);
   };
-  host::Program program = compileAndLoad(module, options, file);
+  notes.weights = weightsFile;
+  host::Program program =
+      compileAndLoad(module, options, file, [&](const std::string &bundle) {
+        if (form == Form::Fast)
+          host::sendProgram(bundle, notes.write());
+      });
   program.manifest.weights = weightsFile;
   return program;
 }

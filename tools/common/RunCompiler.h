@@ -6,18 +6,39 @@
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dist/Launcher.h"
+#include "dist/OptionValues.h"
 #include "verify/Comparisons.h"
+#include <map>
+#include <set>
+#include <string>
 
 namespace mlir::dist {
 
 /// Compiles `module`, which is consumed, into a temporary bundle that goes when
-/// it is loaded; `what` names it in messages. Throws host::Error.
-::dist::Program compileAndLoad(ModuleOp module, const BundleOptions &options,
-                               StringRef what);
+/// it is loaded and `use` has returned; `what` names it in messages. Throws
+/// host::Error.
+::dist::Program
+compileAndLoad(ModuleOp module, const BundleOptions &options, StringRef what,
+               llvm::function_ref<void(const std::string &bundle)> use = {});
 
 /// What a program is compiled for: to be run; to be compared with; to be run
 /// with random rounding errors, which is slow enough for vectors to pay.
 enum class Form { Fast, Plain, Perturbed };
+
+/// What a process needs to know of a program that another has compiled, besides
+/// the bundle.
+struct CompiledNotes {
+  /// The file of parameters; "" for none.
+  std::string weights;
+  /// Of integer inputs that are random.
+  std::map<std::string, ::dist::IntegerRanges> ranges;
+  /// What an optimizer keeps, by name.
+  std::set<std::string> states;
+
+  std::string write() const;
+  /// Throws host::Error.
+  static CompiledNotes read(const std::string &text);
+};
 
 /// Reads modules, and compiles them into bundles that go when they are loaded.
 struct RunCompiler {
@@ -50,6 +71,9 @@ struct RunCompiler {
   Precision precision;
   const CompileOptions &common;
   std::string backend;
+  /// What processes that were started with this one, which compile nothing, are
+  /// told of a program that is compiled.
+  CompiledNotes notes;
   /// Whether a module that was loaded has floats of less than 32 bits, of which
   /// rounding decides so much that mistakes may hide in it.
   bool hasShortFloats = false;

@@ -31,6 +31,8 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
                 cl::Prefix, cl::cat(category)),
       bindAddress("bind-address", cl::desc(host::bindAddressHelp),
                   cl::value_desc("ADDRESS"), cl::cat(category)),
+      inputsFrom("inputs", cl::desc(host::inputsHelp),
+                 cl::value_desc("shared|root"), cl::cat(category)),
       mpi("mpi", cl::desc(host::mpiHelp), cl::value_desc("openmpi|mpich"),
           cl::cat(category)),
       port("port", cl::desc(host::portHelp), cl::init(0), cl::cat(category)),
@@ -120,11 +122,11 @@ host::RunOptions RunToolOptions::getRunOptions() const {
     options.timeoutSeconds = timeout;
   options.bindAddress = bindAddress;
   options.port = port;
+  options.inputs = inputsFrom;
   options.mpi = mpi;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();
-  options.keepParts = verifies() || !expect.empty();
   // What reads padding is wrong, and shows.
   options.padding = verifies() ? host::Padding::Poison : host::Padding::Zero;
   // What sums may differ by is what is allowed.
@@ -163,6 +165,9 @@ static void checkApply(const RunToolOptions &options) {
                           std::addressof(options.expect), &options.output,
                           &options.repeat, &options.trace, &options.json,
                           &options.random});
+  if (options.training.train && !options.inputsFrom.empty())
+    throw host::Error("--inputs " + options.inputsFrom +
+                      ": rank 0 reads all inputs and data of --train");
   if (!options.training.resume.empty() && !options.common.weights.empty())
     throw host::Error("--weights: --resume reads the parameters of " +
                       options.training.resume);

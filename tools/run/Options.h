@@ -40,7 +40,7 @@ struct RunToolOptions {
   llvm::cl::opt<std::string> input, backend;
   llvm::cl::opt<int64_t> processes;
   llvm::cl::opt<std::string> bindAddress;
-  llvm::cl::opt<std::string> mpi;
+  llvm::cl::opt<std::string> inputsFrom, mpi;
   llvm::cl::opt<int64_t> port;
   llvm::cl::opt<double> timeout;
   llvm::cl::list<std::string> inputs;

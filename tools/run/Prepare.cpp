@@ -128,7 +128,8 @@ static host::Inputs readValues(RunCompiler &compiler,
                            ? ", as none is in range of all that it indexes"
                            : "")
                    << "\n";
-  return host::readInputs(given, manifest, values.random);
+  return host::readInputs(given, manifest, values.random,
+                          host::inputFilesOf(options.getRunOptions()));
 }
 
 Prepared mlir::dist::prepareProgram(RunCompiler &compiler,
@@ -152,6 +153,7 @@ Prepared mlir::dist::prepareProgram(RunCompiler &compiler,
     prepared.recorded = readRecorded(options.expect, manifest);
   (void)host::Arguments(prepared.program, prepared.values,
                         options.common.weights);
+  compiler.notes.ranges = random.random.ranges;
   if (module)
     prepared.program = compiler.compile(*module, options.input);
   return prepared;

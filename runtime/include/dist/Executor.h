@@ -23,7 +23,8 @@
 namespace dist {
 
 /// Whole inputs, by name, and parameters that do not come from the file. Exact
-/// conversions are made, such as f32 for an f64 argument.
+/// conversions are made, such as f32 for an f64 argument. One without data is
+/// at another process, which sends each rank its part.
 using Inputs = std::map<std::string, Tensor>;
 
 /// The program's weights file: `given`, if that is not empty, or the manifest's
@@ -99,15 +100,16 @@ public:
   virtual const Inputs *inputs() = 0;
 };
 
-/// The results of one rank.
-struct RankResult {
-  /// Its parts of the results, in the order of manifest.results.
-  std::vector<Tensor> parts;
-  /// Start and end of each repetition, in nanoseconds of the steady clock.
-  struct Interval {
-    int64_t start, end;
-  };
-  std::vector<Interval> repetitions;
+/// When a rank ran dist_main, in nanoseconds of the steady clock.
+struct Interval {
+  int64_t start, end;
+};
+
+/// Bytes of a rank's part of an argument or a result.
+struct HeldBytes {
+  bool isResult;
+  size_t index;
+  int64_t offset, bytes;
 };
 
 /// One rank of a run. It owns the rank's memory, from which other ranks may
@@ -117,6 +119,10 @@ public:
   Executor(const Program &program, const Arguments &arguments,
            Padding padding = Padding::Zero)
       : program(program), arguments(arguments), padding(padding) {}
+
+  /// The rank's part of argument `index`, padding included, where this process
+  /// lacks the whole.
+  void give(size_t index, Tensor part) { sent[index] = std::move(part); }
 
   /// Runs dist_main `repeat` times on the same arguments, each time after all
   /// ranks have met. Arguments that it updates are reset each time. The last
@@ -132,20 +138,23 @@ public:
 
   /// The memory of argument `index`, while no step runs.
   const void *argumentAt(size_t index) const { return places[index].get(); }
-  const void *resultAt(size_t index) const { return results[index]; }
-
-  /// The results of the rank; after run.
-  RankResult takeResult() { return std::move(result); }
-  /// Its times alone.
-  const std::vector<RankResult::Interval> &times() const {
-    return result.repetitions;
+  const void *resultAt(size_t index) const { return parts[index].data; }
+  const void *at(const HeldBytes &what) const {
+    const void *data =
+        what.isResult ? resultAt(what.index) : argumentAt(what.index);
+    return static_cast<const char *>(data) + what.offset;
   }
+  /// The rank's part of result `index`, padding included; after run.
+  const Tensor &partOf(size_t index) const { return parts[index]; }
+  /// Of each repetition.
+  const std::vector<Interval> &times() const { return repetitions; }
 
 private:
   std::shared_ptr<void> allocate(dist_rank &rank, int64_t bytes);
   std::shared_ptr<void> upload(dist_rank &rank, const void *from,
                                int64_t bytes);
   bool fill(dist_rank &rank, size_t index, const Tensor &source);
+  bool fill(dist_rank &rank, size_t index);
   void placeArgument(dist_rank &rank, size_t index, bool owns);
   void prepareArguments(dist_rank &rank, bool ownsArguments);
   void prepare(dist_rank &rank, bool ownsArguments = false);
@@ -154,7 +163,11 @@ private:
   const Program &program;
   const Arguments &arguments;
   Padding padding;
-  RankResult result;
+  std::map<size_t, Tensor> sent;
+  /// Of the results, in the order of manifest.results, where the host reads
+  /// them.
+  std::vector<Tensor> parts;
+  std::vector<Interval> repetitions;
   std::vector<std::shared_ptr<void>> owners;
   /// For each argument of the manifest, except those that are joined.
   std::vector<std::shared_ptr<void>> places;

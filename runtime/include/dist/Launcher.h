@@ -20,6 +20,33 @@
 
 namespace dist {
 
+/// A result of the program: one of the manifest's, or blocks that are one.
+struct Output {
+  std::string name;
+  /// Whole, with RunOptions::keepsWholes; else without data.
+  Tensor tensor;
+  /// The numbers, in manifest.results, of the blocks that it is made of; most
+  /// often of one result.
+  std::vector<size_t> results;
+  /// With RunOptions::keepsParts: of each of these the part of each rank, by
+  /// rank, padding included, also if several hold the same part; else empty.
+  std::vector<Tensor> parts;
+};
+
+/// The program's results, without data, in the order of their first blocks.
+std::vector<Output> describeOutputs(const Manifest &manifest);
+
+/// Takes whole results, one after the other, each from front to back, so that
+/// nobody has to hold one.
+class ResultSink {
+public:
+  virtual ~ResultSink() = default;
+  /// The next one begins.
+  virtual void begin(const Output &output) = 0;
+  /// Its next elements.
+  virtual void write(const void *data, int64_t count) = 0;
+};
+
 struct RunOptions {
   /// The backend that runs the ranks: "threads", "processes" or "mpi"; "" is
   /// "processes" where their number is given, else "threads".
@@ -31,6 +58,9 @@ struct RunOptions {
   /// on one host. The port; 0: any that is free.
   std::string bindAddress;
   int64_t port = 0;
+  /// Of "mpi": "root" if rank 0 alone reads the files of inputs; "shared" or
+  /// "": all processes do.
+  std::string inputs;
   /// "openmpi" or "mpich", where nothing else tells; "" for any.
   std::string mpi;
   /// If not 0, the backend is "processes", and the mesh must have as many
@@ -45,8 +75,12 @@ struct RunOptions {
   EmulatedLink link;
   /// When communication streams do their work.
   StreamMode streams;
-  /// Whether each rank's part of the results is wanted, too.
-  bool keepParts = false;
+  /// Whether whole results are wanted in memory.
+  bool keepsWholes = true;
+  /// Of which results each rank's part is wanted, too.
+  std::function<bool(const std::string &name)> keepsParts;
+  /// Receives whole results, at the root.
+  ResultSink *sink = nullptr;
   /// If set, runs the program step by step, instead of `repeat`.
   StepControl *stepControl = nullptr;
   /// The value of padding in arguments.
@@ -58,17 +92,7 @@ struct RunOptions {
 };
 
 struct RunResult {
-  struct Output {
-    std::string name;
-    Tensor tensor; // whole
-    /// The numbers, in manifest.results, of the blocks that it is made of; most
-    /// often of one result.
-    std::vector<size_t> results;
-    /// With RunOptions::keepParts: of each of these the part of each rank, by
-    /// rank, padding included, also if several hold the same part; else empty.
-    std::vector<Tensor> parts;
-  };
-  std::vector<Output> outputs; // in the order of their first results
+  std::vector<Output> outputs; // as describeOutputs
   /// For each repetition, from the moment when all ranks were ready to the last
   /// one's return.
   std::vector<double> seconds;
@@ -97,6 +121,17 @@ void begin(const RunOptions &options, const Tell &tell);
 /// begin.
 bool isRoot();
 
+/// What this process does with the files of inputs.
+enum class InputFiles {
+  Read,
+  /// It reads them, and the root could do so for it.
+  ReadToo,
+  /// It leaves them to the root, which sends each rank its part.
+  Leave
+};
+/// After begin.
+InputFiles inputFilesOf(const RunOptions &options);
+
 /// To be called before an error is written that ends the program. Returns if it
 /// is this process that writes it. Others tell the root, and end here. Without
 /// `begin`, processes that were started together join for that.
@@ -104,6 +139,15 @@ void endWith(const std::string &error, const Tell &tell);
 
 /// The target of the programs that `backend` runs. Throws Error likewise.
 std::string targetOf(const std::string &backend);
+
+/// At the root: gives processes that were started with it the bundle in
+/// `folder`, and `text`; nothing where there are none. Returns when all have
+/// it. Throws Error.
+void sendProgram(const std::string &folder, const std::string &text);
+
+/// In each of the others: waits for that. Throws Error, also if the root ends
+/// before.
+Program receiveProgram(std::string &text);
 
 /// Runs `program` on all ranks of its mesh. Throws Error if this build lacks
 /// the backend, or if it runs programs for another target. Also if inputs or

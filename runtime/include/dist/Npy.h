@@ -18,11 +18,27 @@ namespace dist {
 /// does not exist in NumPy).
 Tensor readNpy(const std::string &path);
 
+/// The same. A large one stays in the file (Tensor::file), whose pages are read
+/// when they are needed: whoever does says afterwards whether it was written to
+/// meanwhile.
+Tensor mapNpy(const std::string &path);
+
 class OutputFile;
 
-/// Writes `tensor` in C order, bf16 as f32, to a file that is committed later.
-/// Throws Error.
-void writeNpy(OutputFile &file, const Tensor &tensor);
+/// Writes a tensor in C order, bf16 as f32, to a file that is committed later:
+/// its elements in parts.
+class NpyWriter {
+public:
+  /// For a tensor of this type and shape; it need not have data. Makes room on
+  /// the device. Throws Error.
+  NpyWriter(OutputFile &file, const Tensor &tensor);
+  /// The next elements. Throws Error.
+  void write(const void *data, int64_t count);
+
+private:
+  OutputFile &file;
+  dist_dtype dtype;
+};
 
 /// Writes `tensor` likewise, to a temporary file beside `path` that is then
 /// renamed, so that no partial file is ever seen. Throws Error.

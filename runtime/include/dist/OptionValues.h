@@ -8,7 +8,7 @@
 #ifndef DIST_OPTIONVALUES_H
 #define DIST_OPTIONVALUES_H
 
-#include "dist/Executor.h"
+#include "dist/Launcher.h"
 
 #include <map>
 #include <optional>
@@ -56,6 +56,9 @@ inline constexpr char bindAddressHelp[] =
 inline constexpr char mpiHelp[] =
     "With --backend mpi: openmpi or mpich; needed where both are installed and "
     "neither's starter, but srun, has started the processes";
+inline constexpr char inputsHelp[] =
+    "With --backend mpi, who reads the files of --input: shared, each rank its "
+    "part (default), or root, rank 0, which sends others theirs";
 inline constexpr char portHelp[] =
     "With --backend mpi: the port at which rank 0 listens; 0: any that is free";
 inline constexpr char processesHelp[] =
@@ -77,9 +80,11 @@ uint64_t parseSeed(const std::string &text);
 /// Reads options of the forms above. The dtype and shape of numbers and random
 /// values are those of the program's input. Integers are from LOW to HIGH, both
 /// included; floats are uniformly distributed between them. Throws Error for
-/// options that are malformed, given twice, or name no input of the program.
+/// options that are malformed, given twice, or name no input of the program. A
+/// file that this process leaves to another gives a tensor without data.
 Inputs readInputs(const std::vector<std::string> &options,
-                  const Manifest &manifest, const RandomInputs &random = {});
+                  const Manifest &manifest, const RandomInputs &random = {},
+                  InputFiles files = InputFiles::Read);
 
 /// Random values, with integers in the given ranges.
 Tensor makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,

@@ -57,9 +57,12 @@ public:
   /// The stream to write to.
   int fd() const { return descriptor; }
   void write(const void *data, size_t bytes);
-  /// Ends writing: of many files that are committed at once, only one needs to
-  /// be open. Throws Error.
-  void close();
+  /// Makes room for so many bytes, where the file system can. Throws Error if
+  /// there is none.
+  void makeRoom(int64_t bytes);
+  /// Until the next `write` the file is not open: of many that are committed at
+  /// once, only one has to be. Throws Error.
+  void rest();
   /// Gives the file its name. Throws Error. Without this call the file is
   /// removed.
   void commit() { commit({this}); }
@@ -67,6 +70,7 @@ public:
   static void commit(const std::vector<OutputFile *> &files);
 
 private:
+  void close();
   /// The message: the path, the problem, and errno.
   [[noreturn]] void fail(int error) const;
   void check() const;

@@ -4,8 +4,14 @@
 #define DIST_OUTPUTS_H
 
 #include "dist/Launcher.h"
+#include "dist/Npy.h"
+#include "dist/OutputFile.h"
 
+#include <deque>
+#include <list>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace dist {
 
@@ -14,12 +20,36 @@ namespace dist {
 std::string describeRun(const Program &program, const RunResult &result,
                         bool areWritten);
 
-/// Writes each result, whole, to NAME.npy in `folder`, which is created if it
-/// does not exist, and the run's trace to `trace`. "" means no such output. A
-/// '/' in a name becomes '_'. All files appear at once, or none does. Throws
-/// Error if one cannot be written, or two results would be one file.
-void writeOutputs(const std::string &folder, const std::string &trace,
-                  const RunResult &result);
+/// Writes each result to NAME.npy in a folder, and the run's trace to a file. A
+/// '/' in a name becomes '_'. All files appear at once, when they are whole, or
+/// none does.
+class ResultFiles final : public ResultSink {
+public:
+  /// To be made before the run: makes the folder, if it does not exist, and
+  /// files beside those to be; only at the root. "" means no such output.
+  /// Throws Error if one cannot be written, there is no room, or two results
+  /// would be one file.
+  ResultFiles(const std::string &folder, const std::string &trace,
+              const Manifest &manifest);
+
+  /// What takes the results; null if nothing does.
+  ResultSink *sink() { return files.empty() ? nullptr : this; }
+  /// All outputs, in their order. Throw Error.
+  void begin(const Output &output) override;
+  void write(const void *data, int64_t count) override;
+  /// Gives the files their names. `trace` is that of the run. Throws Error.
+  void commit(const std::string &trace);
+
+private:
+  /// Go after the files in them.
+  std::list<TemporaryPath> made;
+  std::deque<OutputFile> files;
+  std::vector<NpyWriter> writers;
+  /// How many results were begun.
+  size_t begun = 0;
+  std::string tracePath;
+  std::optional<OutputFile> traceFile;
+};
 
 } // namespace dist
 

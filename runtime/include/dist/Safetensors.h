@@ -39,7 +39,7 @@ public:
   void checkUnchanged() const;
 
 private:
-  std::unique_ptr<MappedFile> mapping;
+  std::shared_ptr<const MappedFile> mapping;
   std::map<std::string, Tensor> byName;
 };
 

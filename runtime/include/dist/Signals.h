@@ -55,8 +55,13 @@ std::string machineName();
 /// is destroyed or a signal ends the program.
 class TemporaryPath {
 public:
+  enum Removal {
+    All,
+    /// A folder in which there is something stays.
+    IfEmpty
+  };
   /// Creates nothing; to be called before `path` is created.
-  explicit TemporaryPath(std::string path);
+  explicit TemporaryPath(std::string path, Removal removal = All);
   ~TemporaryPath();
   TemporaryPath(const TemporaryPath &) = delete;
   TemporaryPath &operator=(const TemporaryPath &) = delete;
@@ -69,7 +74,9 @@ public:
 
 private:
   friend void removeTemporaryPaths();
+  void remove() const;
   std::string name;
+  Removal removal;
   TemporaryPath *previous, *next = nullptr;
 };
 

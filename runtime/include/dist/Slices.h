@@ -31,10 +31,21 @@ void readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                const Tensor &whole, void *local,
                Padding padding = Padding::Zero);
 
-/// Copies rank's part of a result into `whole`, which has desc's dtype and
-/// global shape; padding is dropped.
+/// Elements of a whole tensor that follow each other: from `begin` to before
+/// `end`.
+struct Window {
+  int64_t begin = 0, end = INT64_MAX;
+};
+
+/// Copies the elements of `window` that are in the rank's part to `out`, whose
+/// first element is the window's; padding is dropped. `read(first, count)`
+/// gives the address of elements of the part, until its next call. It is asked
+/// once at most, for no more elements than the window has, and padding between
+/// them.
 void writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
-                const void *local, Tensor &whole);
+                Window window,
+                const std::function<const void *(int64_t, int64_t)> &read,
+                void *out);
 
 /// Calls visit(local, global, count) for runs of elements that are contiguous
 /// both in the rank's part and in the whole. Padding is left out.

@@ -46,6 +46,8 @@ std::string toString(const Shape &shape);
 /// has them.
 std::shared_ptr<void> allocate(int64_t bytes);
 
+struct MappedFile;
+
 /// A dense row-major tensor. Its data may belong to something else, such as a
 /// mapped file, which `owner` keeps alive.
 struct Tensor {
@@ -53,8 +55,8 @@ struct Tensor {
   Shape shape;
   void *data = nullptr;
   std::shared_ptr<void> owner;
-  /// Whether the data is pages of a file, which can be read again.
-  bool isMapped = false;
+  /// If the data is pages of a file, which can be read again: that file.
+  std::shared_ptr<const MappedFile> file;
 
   /// A zeroed tensor of its own.
   static Tensor zeros(dist_dtype dtype, Shape shape);
