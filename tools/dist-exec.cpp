@@ -167,6 +167,8 @@ int main(int argc, char **argv) {
   add("--bind-address", options.run.bindAddress, bindAddressHelp,
       {Kind::Text, "ADDRESS"});
   add("--mpi", options.run.mpi, mpiHelp, {Kind::Text, "openmpi|mpich"});
+  add("--reductions", options.run.reductions, reductionsHelp,
+      {Kind::Text, "place|mpi", {"place", "mpi"}});
   add("--port", options.run.port, portHelp, {Kind::Whole, "N"});
   add("--repeat", options.run.repeat, repeatHelp, {Kind::Whole, "N"});
   add("--trace", options.trace,

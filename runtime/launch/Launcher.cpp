@@ -51,7 +51,12 @@ static void checkBackend(const RunOptions &options) {
       &launcher != &findLauncher(options.backend))
     throw Error("-n is --backend processes: leave out --backend " +
                 options.backend);
+  const std::string &reductions = options.reductions;
+  if (!reductions.empty() && reductions != "place" && reductions != "mpi")
+    throw Error("--reductions " + reductions + ": expected place or mpi");
   if (&launcher != &mpiLauncher()) {
+    if (reductions == "mpi")
+      throw Error("--reductions mpi: these are MPI's own: give --backend mpi");
     if (!options.bindAddress.empty() || options.port)
       throw Error(std::string(options.port ? "--port" : "--bind-address") +
                   " is for ranks on several hosts: give --backend mpi");

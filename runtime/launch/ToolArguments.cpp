@@ -25,7 +25,8 @@ static constexpr struct {
      "overlap overlap-memory plan recompute schedule schedule-name statistics "
      "target turns v weights"},
     {"dist-exec", "backend bind-address dry-run input json link mpi n output "
-                  "port random ranks repeat streams timeout trace weights"},
+                  "port random ranks reductions repeat streams timeout trace "
+                  "weights"},
     {"dist-import", "bind locations o operators weights"},
     {"dist-report",
      "all assume-masks bind compare fuse-transposes join-halos json link "
@@ -36,8 +37,9 @@ static constexpr struct {
      "bind bind-address curve data dump-spmd expect fuse-transposes halos "
      "in-order input join-halos json link loss loss-of machine mcpu mesh mpi n "
      "opt-level optimizer output overlap overlap-memory perturbed-runs plan "
-     "port random recompute reference repeat resume rtol save save-every "
-     "save-shard schedule schedule-name seed steps streams target timeout "
+     "port random recompute reductions reference repeat resume rtol save "
+     "save-every save-shard schedule schedule-name seed steps streams target "
+     "timeout "
      "trace train train-parameters turns v verify weights"}};
 
 /// What other programs call options, and what to write if the tool has

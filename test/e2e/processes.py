@@ -62,6 +62,13 @@ def import_model(model, work):
 
 
 def check_bits(model, schedule, work, *ways):
+    def compare(want, got, way):
+        assert want == got, f"threads and {way} differ"
+
+    check_results(model, schedule, work, compare, *ways)
+
+
+def check_results(model, schedule, work, compare, *ways):
     """Forward and gradients, by threads and in each of `ways`: functions of the number of ranks, that give what stands
     before a command and which options it has."""
     module, placed, bundle = (os.path.join(work, name) for name in ("model.mlir", "gradients.mlir", "gradients.dist"))
@@ -88,7 +95,7 @@ def check_bits(model, schedule, work, *ways):
         execute(*way(ranks))
     first, *others = [read(folder) for folder in results]
     for way, values in zip(ways, others):
-        assert values == first, f"threads and {way(ranks)} differ"
+        compare(first, values, way(ranks))
 
 
 WAYS = [lambda ranks: ([], "-n", str(ranks)), lambda ranks: ([], "--backend=processes", "--streams=late")]

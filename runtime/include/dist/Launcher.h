@@ -33,6 +33,9 @@ struct RunOptions {
   int64_t port = 0;
   /// "openmpi" or "mpich", where nothing else tells; "" for any.
   std::string mpi;
+  /// "place", or "": sums are in the order of ranks' places, with the bits of
+  /// threads. "mpi": as MPI has them, which differ by rounding.
+  std::string reductions;
   /// If not 0, the backend is "processes", and the mesh must have as many
   /// devices.
   int64_t processes = 0;

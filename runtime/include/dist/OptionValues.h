@@ -56,6 +56,10 @@ inline constexpr char bindAddressHelp[] =
 inline constexpr char mpiHelp[] =
     "With --backend mpi: openmpi or mpich; needed where both are installed and "
     "neither's starter, but srun, has started the processes";
+inline constexpr char reductionsHelp[] =
+    "Sums of floats over ranks: place, in the order of ranks, with the same "
+    "bits everywhere (default); mpi, as MPI has them, with --backend mpi: "
+    "floats may differ by rounding";
 inline constexpr char portHelp[] =
     "With --backend mpi: the port at which rank 0 listens; 0: any that is free";
 inline constexpr char processesHelp[] =
