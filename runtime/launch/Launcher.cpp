@@ -180,11 +180,9 @@ static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
   }
 }
 
-RunResult dist::launch(const Program &program, const Inputs &inputs,
-                       const RunOptions &options) {
+void dist::checkStart(const Manifest &manifest, const RunOptions &options) {
   checkBackend(options);
   const BackendLauncher &launcher = findLauncher(options);
-  const Manifest &manifest = program.manifest;
   if (manifest.target != launcher.target())
     throw Error("the program is compiled for target " + manifest.target +
                 ", but --backend " + launcher.name() + " runs those for " +
@@ -193,9 +191,21 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     throw Error("-n " + std::to_string(options.processes) + ": " +
                 describeDevices(manifest.mesh) +
                 ", and runs on as many processes");
+  BackendLauncher::Most most = launcher.most();
+  if (manifest.mesh.size() > most.ranks)
+    throw Error("the mesh has " + std::to_string(manifest.mesh.size()) +
+                " ranks; --backend " + launcher.name() + " runs at most " +
+                std::to_string(most.ranks) + " " + most.where);
   if (options.repeat < 1)
     throw Error("--repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");
+}
+
+RunResult dist::launch(const Program &program, const Inputs &inputs,
+                       const RunOptions &options) {
+  const Manifest &manifest = program.manifest;
+  checkStart(manifest, options);
+  const BackendLauncher &launcher = findLauncher(options);
   Arguments arguments(program, inputs, options.weights);
   RanksResult ranks = launcher.run(program, arguments, options);
   RunResult result;

@@ -366,6 +366,7 @@ namespace {
 struct MpiLauncher final : BackendLauncher {
   const char *name() const override { return "mpi"; }
   const char *target() const override { return "cpu"; }
+  Most most() const override { return {maxRanks, "on all hosts"}; }
   void begin(const RunOptions &options, const Tell &tell) const override {
     if (options.link.enabled())
       throw Error("--link emulates the link of ranks of one host; --backend "

@@ -85,6 +85,9 @@ uint64_t parseSeed(const std::string &text);
 Inputs readInputs(const std::vector<std::string> &options,
                   const Manifest &manifest, const RandomInputs &random = {});
 
+/// Throws Error as readInputs does. Makes no tensors but those of files.
+void checkInputs(const std::vector<std::string> &options, Manifest manifest);
+
 /// Random values, with integers in the given ranges.
 Tensor makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
                   const IntegerRanges &ranges);
