@@ -64,6 +64,13 @@ def import_model(model, work):
 
 
 def check_bits(model, schedule, work, *ways):
+    def compare(want, got, way):
+        assert want == got, f"threads and {way} differ"
+
+    check_results(model, schedule, work, compare, *ways)
+
+
+def check_results(model, schedule, work, compare, *ways):
     """Forward and gradients, by threads and in each of `ways`: functions of the number of ranks, that give what stands
     before a command and which options it has."""
     module, placed, bundle = (os.path.join(work, name) for name in ("model.mlir", "gradients.mlir", "gradients.dist"))
@@ -90,7 +97,7 @@ def check_bits(model, schedule, work, *ways):
         execute(*way(ranks))
     first, *others = [read(folder) for folder in results]
     for way, values in zip(ways, others):
-        assert values == first, f"threads and {way(ranks)} differ"
+        compare(first, values, way(ranks))
 
 
 WAYS = [lambda ranks: ([], "-n", str(ranks)), lambda ranks: ([], "--backend=processes", "--streams=late")]
@@ -291,7 +298,7 @@ def check_rows(folder, rows, row):
     os.remove(os.path.join(folder, "y.npy"))
 
 
-def check_results(work, ways):
+def check_result_windows(work, ways):
     """`ways` say what stands before a command, which options it has, and how many MiB a process may hold."""
     bundle, x, rows, row = write_columns(work)
     for number, (before, options, most) in enumerate(ways):
@@ -355,7 +362,7 @@ def main():
         for number in signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV:
             add(f"ends_{number.name}", lambda work, number=number: Failures(work).end(number))
         add("ends_SIGSTOP", lambda work: Failures(work).end(signal.SIGSTOP, "--timeout=0.5", least=0.5))
-        add("results", lambda work: check_results(work, RESULTS))
+        add("results", lambda work: check_result_windows(work, RESULTS))
         add("memory", check_memory)
         add("leaves_nothing", lambda work: Failures(work).check_leaves_nothing())
         add(
