@@ -1,0 +1,199 @@
+//===- Block.cpp - Warps, barriers and shared memory ----------------------===//
+
+#include "runtime/emulated/Launch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+using namespace dist;
+using namespace dist::emulated;
+
+// So that a warp that waits for another one's write sees it.
+static constexpr uint64_t kSlice = 100'000;
+
+void Block::start(uint64_t number) {
+  index = number;
+  const auto &[grid, size, dynamic] = launch.shape;
+  at = {uint32_t(number % grid[0]), uint32_t(number / grid[0] % grid[1]),
+        uint32_t(number / grid[0] / grid[1])};
+  epoch = 1;
+  isSynchronised = false;
+  barriers.fill({});
+  // NaN, which nobody has written.
+  uint64_t bytes = launch.kernel.interface.sharedBytes;
+  shared.assign(bytes, 0xff);
+  cells.assign((bytes + launch.granule - 1) / launch.granule, {});
+  bytes = 0;
+  if (uint64_t alignment = launch.code.dynamicAlignment; alignment && dynamic)
+    bytes = placeVariable(kDynamicShared, alignment) - kDynamicShared + dynamic;
+  dynamicShared.assign(bytes, 0xff);
+  dynamicCells.assign((bytes + launch.granule - 1) / launch.granule, {});
+  uint64_t threads = uint64_t(size[0]) * size[1] * size[2];
+  while (warps.size() * kLanes < threads)
+    warps.push_back(std::make_unique<Warp>(*this, warps.size()));
+  for (auto &warp : warps) {
+    uint64_t left = threads - uint64_t(warp->index) * kLanes;
+    warp->start(left >= kLanes ? kAllLanes : (1u << left) - 1);
+  }
+}
+
+uint32_t Block::countLive() const {
+  uint32_t count = 0;
+  for (const auto &warp : warps)
+    count += std::popcount(warp->live);
+  return count;
+}
+
+void Block::arrive(uint32_t barrier, uint32_t threads, uint32_t expected,
+                   uint32_t trues) {
+  Barrier &state = barriers[barrier];
+  state.arrived += threads;
+  state.trues += trues;
+  if (expected)
+    state.expected = expected;
+}
+
+void Block::release(uint32_t barrier, bool isForced) {
+  ++epoch;
+  for (auto &warp : warps)
+    if (warp->status == Warp::Status::Waiting)
+      warp->resume(barrier, barriers[barrier], isForced);
+  barriers[barrier] = {};
+  if (isForced)
+    barriers.fill({});
+}
+
+void Block::run(uint64_t number) {
+  start(number);
+  std::vector<size_t> order(warps.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = launch.options.order == Order::Reverse ? order.size() - 1 - i : i;
+  bool isSeeded = launch.options.order == Order::Seeded;
+  for (;;) {
+    bool isRunning = false, isLeft = false;
+    if (isSeeded)
+      std::shuffle(order.begin(), order.end(), launch.random);
+    for (size_t i : order) {
+      Warp &warp = *warps[i];
+      if (warp.status == Warp::Status::Paused) {
+        isRunning = true;
+        warp.run(isSeeded ? 1 + launch.random() % 64 : kSlice);
+        if (launch.isOver)
+          return;
+      }
+      isLeft |= warp.status != Warp::Status::Finished;
+    }
+    if (!isLeft)
+      return;
+    uint32_t live = countLive();
+    bool isReleased = false;
+    for (uint32_t b = 0; b < barriers.size(); ++b) {
+      const Barrier &state = barriers[b];
+      uint32_t expected = state.expected ? state.expected : live;
+      if (state.arrived && state.arrived >= expected) {
+        release(b, /*isForced=*/false);
+        isReleased = true;
+      }
+    }
+    if (isRunning || isReleased)
+      continue;
+    // All that are left wait for what does not come.
+    for (auto &warp : warps)
+      if (warp->status == Warp::Status::Waiting) {
+        const Operation *op = warp->waitingAt();
+        launch.report(Fault::Barrier, *op, index, warp->threadOf(0), [&] {
+          return "threads wait at a barrier to which others never come; all "
+                 "go on";
+        });
+        break;
+      }
+    release(0, /*isForced=*/true);
+  }
+}
+
+uint8_t *Block::findShared(uint64_t address, unsigned bytes) {
+  std::vector<uint8_t> &memory =
+      address >= kDynamicShared ? dynamicShared : shared;
+  uint64_t offset =
+      address >= kDynamicShared ? address - kDynamicShared : address;
+  uint64_t alignment = launch.code.dynamicAlignment;
+  if (offset > memory.size() || bytes > memory.size() - offset ||
+      (address >= kDynamicShared && alignment &&
+       address < placeVariable(kDynamicShared, alignment)))
+    return nullptr;
+  return memory.data() + offset;
+}
+
+/// Two accesses are ordered if a barrier lies between them, or within a warp a
+/// bar.warp.sync of both lanes. Shuffles and votes order nothing in memory.
+void Block::checkShared(const Warp &warp, unsigned lane, const Operation &op,
+                        uint64_t address, unsigned bytes, bool isWrite,
+                        bool isStrong) {
+  bool isDynamic = address >= kDynamicShared;
+  uint64_t offset = isDynamic ? address - kDynamicShared : address;
+  SharedCell *cell = (isDynamic ? dynamicCells : cells).data() +
+                     offset / launch.granule;
+  uint16_t me = warp.threadOf(lane);
+  auto isRace = [&](uint16_t other, uint32_t otherEpoch, uint32_t sync,
+                    bool bothStrong) {
+    if (other == me || otherEpoch != epoch || bothStrong)
+      return false;
+    return other / kLanes != warp.index ||
+           !warp.haveMet(lane, other % kLanes, sync);
+  };
+  auto report = [&](Fault fault, auto text) {
+    launch.report(fault, op, index, me, [&] {
+      return std::string(isWrite ? "writes " : "reads ") +
+             std::to_string(bytes) + " bytes at " +
+             (isDynamic ? "dynamic " : "") + "shared memory+" +
+             std::to_string(offset) + text();
+    });
+  };
+  for (unsigned i = 0; i < bytes; i += launch.granule, ++cell) {
+    if (op.kind != Kind::Store && !cell->isWritten)
+      report(Fault::Unwritten,
+             [] { return std::string(", which nobody has written"); });
+    if (isRace(cell->writer, cell->isWritten ? cell->writeEpoch : 0,
+               cell->writeSync, isStrong && cell->isStrongWrite))
+      report(Fault::SharedRace, [&] {
+        return ", which thread " + std::to_string(cell->writer) +
+               " has written since the last barrier";
+      });
+    bool hasReaders = cell->readEpoch == epoch;
+    if (isWrite && hasReaders && !(isStrong && cell->isStrongRead)) {
+      bool isOther =
+          cell->manyWarps ||
+          (cell->manyLanes && cell->reader / kLanes == warp.index
+               ? !warp.haveMet(lane, cell->reader == me ? (lane + 1) % kLanes
+                                                        : cell->reader % kLanes,
+                               cell->readSync)
+               : isRace(cell->reader, cell->readEpoch, cell->readSync, false));
+      if (isOther)
+        report(Fault::SharedRace, [&] {
+          return ", which thread " + std::to_string(cell->reader) +
+                 (cell->manyLanes || cell->manyWarps ? " or another one" : "") +
+                 " has read since the last barrier";
+        });
+    }
+    if (isWrite) {
+      cell->isWritten = true;
+      cell->isStrongWrite = isStrong;
+      cell->writer = me;
+      cell->writeEpoch = epoch;
+      cell->writeSync = warp.syncs;
+      continue;
+    }
+    if (!hasReaders) {
+      cell->manyLanes = cell->manyWarps = false;
+      cell->isStrongRead = isStrong;
+    } else {
+      cell->manyWarps |= cell->reader / kLanes != warp.index;
+      cell->manyLanes |= cell->reader != me;
+      cell->isStrongRead &= isStrong;
+    }
+    cell->reader = me;
+    cell->readEpoch = epoch;
+    cell->readSync = warp.syncs;
+  }
+}
