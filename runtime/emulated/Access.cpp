@@ -59,6 +59,11 @@ void Warp::accessSpace(const Operation &op, uint32_t active, Space space,
   unsigned bytes = bytesOf(op.type) * op.vector;
   bool isWrite = op.kind != Kind::Load;
   std::array<uint8_t *, kLanes> at{};
+  if (op.exceedsAlignment)
+    report(Fault::Misaligned, op, std::countr_zero(active), [&] {
+      return verb(isWrite, bytes) + "of a variable whose alignment does not "
+                                    "promise that";
+    });
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(active >> l & 1))
       continue;
@@ -74,21 +79,7 @@ void Warp::accessSpace(const Operation &op, uint32_t active, Space space,
     }
     switch (space) {
     case Space::Shared:
-      at[l] = block.findShared(address, bytes);
-      if (at[l])
-        block.checkShared(*this, l, op, address, bytes, isWrite, op.isStrong);
-      else
-        report(Fault::OutOfBounds, op, l, [&] {
-          bool isDynamic = address >= kDynamicShared;
-          return verb(isWrite, bytes) + "at " +
-                 (isDynamic ? "dynamic shared memory+" +
-                                  std::to_string(address - kDynamicShared)
-                            : "shared memory+" + std::to_string(address)) +
-                 ", which has " +
-                 std::to_string(isDynamic ? launch.shape.sharedBytes
-                                          : block.shared.size()) +
-                 " bytes";
-        });
+      at[l] = findShared(op, l, address, bytes, isWrite);
       break;
     case Space::Local:
       at[l] = findLocal(op, l, address, bytes, isWrite);
@@ -125,6 +116,100 @@ void Warp::accessSpace(const Operation &op, uint32_t active, Space space,
     move(op, active, space, at);
 }
 
+/// Two accesses are ordered if a barrier lies between them, or within a warp a
+/// bar.warp.sync of both lanes. Shuffles and votes order nothing in memory.
+bool Warp::isRace(unsigned lane, uint64_t at) const {
+  unsigned other = at & 1023;
+  if (other == threadOf(lane) ||
+      (at >> 10 & kEpochMask) != (block.epoch & kEpochMask))
+    return false;
+  return other / kLanes != index || !haveMet(lane, other % kLanes, at >> 37);
+}
+
+/// Notes an access of block number `me`; what it conflicts with of other
+/// threads of its block. Two accesses that are both strong do not.
+Warp::Conflict Warp::touch(Cell &cell, unsigned lane, uint32_t me, bool isWrite,
+                           bool isStrong) {
+  Conflict conflict = Conflict::None;
+  if ((cell.writer & kBlockBits) == me &&
+      !(isStrong && cell.writer & kStrongBit) && isRace(lane, cell.writeAt))
+    conflict = Conflict::Written;
+  uint64_t now = stampOf(threadOf(lane), block.epoch, syncs);
+  uint32_t reader = cell.reader & kBlockBits;
+  bool areOfEpoch = reader == me && (cell.readAt >> 10 & kEpochMask) ==
+                                        (block.epoch & kEpochMask);
+  if (isWrite) {
+    if (areOfEpoch && !(isStrong && cell.reader & kStrongBit)) {
+      unsigned last = cell.readAt & 1023;
+      // Of several readers the last one's time stands for all.
+      bool isOther = cell.reader & kManyWarpsBit
+                         ? true
+                     : cell.reader & kManyLanesBit && last / kLanes == index
+                         ? !haveMet(lane, last % kLanes, cell.readAt >> 37)
+                         : isRace(lane, cell.readAt);
+      if (isOther)
+        conflict = Conflict::Read;
+    }
+    cell.writer = me | (isStrong ? kStrongBit : 0);
+    cell.writeAt = now;
+    return conflict;
+  }
+  uint32_t flags = cell.reader & kNonCoherentBit;
+  if (areOfEpoch) {
+    unsigned last = cell.readAt & 1023;
+    flags |= cell.reader & (kManyWarpsBit | kManyLanesBit);
+    if (last / kLanes != index)
+      flags |= kManyWarpsBit;
+    else if (last != threadOf(lane))
+      flags |= kManyLanesBit;
+  }
+  if (isStrong && (!reader || cell.reader & kStrongBit))
+    flags |= kStrongBit;
+  cell.reader = (!reader || reader == me ? me : kManyBlocks) | flags;
+  cell.readAt = now;
+  return conflict;
+}
+
+uint8_t *Warp::findShared(const Operation &op, unsigned lane, uint64_t address,
+                          unsigned bytes, bool isWrite) {
+  uint8_t *data = block.findShared(address, bytes);
+  bool isDynamic = address >= kDynamicShared;
+  uint64_t offset = isDynamic ? address - kDynamicShared : address;
+  auto fault = [&](Fault fault, auto text) {
+    report(fault, op, lane, [&] {
+      return verb(isWrite, bytes) + "at " + (isDynamic ? "dynamic " : "") +
+             "shared memory+" + std::to_string(offset) + text();
+    });
+  };
+  if (!data) {
+    fault(Fault::OutOfBounds, [&] {
+      return ", of which there are " +
+             std::to_string(isDynamic ? launch.shape.sharedBytes
+                                      : block.shared.size()) +
+             " bytes";
+    });
+    return nullptr;
+  }
+  Cell *cell = (isDynamic ? block.dynamicCells : block.cells).data() +
+               offset / launch.granule;
+  for (unsigned i = 0; i < bytes; i += launch.granule, ++cell) {
+    if (op.kind != Kind::Store && !cell->writer)
+      fault(Fault::Unwritten,
+            [] { return std::string(", which nobody has written"); });
+    uint64_t writeAt = cell->writeAt, readAt = cell->readAt;
+    Conflict conflict = touch(*cell, lane, 1, isWrite, op.isStrong);
+    if (conflict != Conflict::None)
+      fault(Fault::Race, [&] {
+        bool isRead = conflict == Conflict::Read;
+        return ", which thread " +
+               std::to_string((isRead ? readAt : writeAt) & 1023) +
+               (isRead ? " or another one has read" : " has written") +
+               " since the last barrier";
+      });
+  }
+  return data;
+}
+
 uint8_t *Warp::findGlobal(const Operation &op, unsigned lane, uint64_t address,
                           unsigned bytes, bool isWrite) {
   Buffer *buffer = launch.lastBuffer;
@@ -151,46 +236,49 @@ uint8_t *Warp::findGlobal(const Operation &op, unsigned lane, uint64_t address,
   if (op.space == Space::Const)
     return buffer->data + offset;
   uint32_t me = (block.index + 1) & kBlockBits;
-  GlobalCell *cell = launch.cellsOf(*buffer, offset);
-  auto race = [&](const std::string &what, uint32_t other) {
-    report(Fault::BlockRace, op, lane, [&] {
-      std::string who = other == kManyBlocks
-                            ? "other blocks have"
-                            : "block " + std::to_string(other - 1) + " has";
+  Cell *cell = launch.cellsOf(*buffer, offset);
+  auto race = [&](Fault fault, const char *what, const std::string &who) {
+    report(fault, op, lane, [&] {
       return verb(isWrite, bytes) + "at " + launch.describe(address) +
-             ", which " + who + " " + what;
+             ", which " + who + " has " + what;
     });
+  };
+  auto blockName = [](uint32_t other) {
+    return other == kManyBlocks ? std::string("another block")
+                                : "block " + std::to_string(other - 1);
   };
   for (unsigned i = 0; i < bytes; i += launch.granule, ++cell) {
     uint32_t writer = cell->writer & kBlockBits;
     uint32_t reader = cell->reader & kBlockBits;
     bool areStrong = op.isStrong && cell->writer & kStrongBit;
     if (writer && writer != me && !areStrong &&
-        !(isRead && !isWrite && block.isSynchronised))
-      race("written", writer);
-    if (isWrite) {
-      if (cell->reader & kNonCoherentBit)
-        report(Fault::NonCoherent, op, lane, [&] {
-          return verb(true, bytes) + "at " + launch.describe(address) +
-                 ", which the launch reads by ld.global.nc";
-        });
-      else if (reader && reader != me && !block.isSynchronised &&
-               !(op.isStrong && cell->reader & kStrongBit))
-        race("read", reader);
-      cell->writer = me | (op.isStrong ? kStrongBit : 0);
-      continue;
-    }
-    if (op.isNonCoherent && writer)
+        !(!isWrite && block.isSynchronised))
+      race(Fault::BlockRace, "written", blockName(writer));
+    if (isWrite && cell->reader & kNonCoherentBit)
+      race(Fault::NonCoherent, "read by ld.global.nc", "the launch");
+    else if (isWrite && reader && reader != me && !block.isSynchronised &&
+             !(op.isStrong && cell->reader & kStrongBit))
+      race(Fault::BlockRace, "read", blockName(reader));
+    if (!isWrite && op.isNonCoherent && writer)
       report(Fault::NonCoherent, op, lane, [&] {
         return "ld.global.nc of " + std::to_string(bytes) + " bytes at " +
                launch.describe(address) + ", which the launch writes";
       });
-    uint32_t flags = (cell->reader & kNonCoherentBit) |
-                     (op.isNonCoherent ? kNonCoherentBit : 0);
-    bool wasStrong = !reader || cell->reader & kStrongBit;
-    if (op.isStrong && wasStrong)
-      flags |= kStrongBit;
-    cell->reader = (!reader || reader == me ? me : kManyBlocks) | flags;
+    uint64_t writeAt = cell->writeAt, readAt = cell->readAt;
+    switch (touch(*cell, lane, me, isWrite, op.isStrong)) {
+    case Conflict::None:
+      break;
+    case Conflict::Written:
+      race(Fault::Race, "written since the last barrier",
+           "thread " + std::to_string(writeAt & 1023));
+      break;
+    case Conflict::Read:
+      race(Fault::Race, "read since the last barrier",
+           "thread " + std::to_string(readAt & 1023) + " or another one");
+      break;
+    }
+    if (op.isNonCoherent)
+      cell->reader |= kNonCoherentBit;
   }
   if (isWrite)
     buffer->setWritten(offset, bytes, true);

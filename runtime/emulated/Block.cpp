@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 
 using namespace dist;
 using namespace dist::emulated;
@@ -67,8 +68,9 @@ void Block::release(uint32_t barrier, bool isForced) {
 void Block::run(uint64_t number) {
   start(number);
   std::vector<size_t> order(warps.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = launch.options.order == Order::Reverse ? order.size() - 1 - i : i;
+  std::iota(order.begin(), order.end(), 0);
+  if (launch.options.order == Order::Reverse)
+    std::reverse(order.begin(), order.end());
   bool isSeeded = launch.options.order == Order::Seeded;
   for (;;) {
     bool isRunning = false, isLeft = false;
@@ -123,77 +125,4 @@ uint8_t *Block::findShared(uint64_t address, unsigned bytes) {
        address < placeVariable(kDynamicShared, alignment)))
     return nullptr;
   return memory.data() + offset;
-}
-
-/// Two accesses are ordered if a barrier lies between them, or within a warp a
-/// bar.warp.sync of both lanes. Shuffles and votes order nothing in memory.
-void Block::checkShared(const Warp &warp, unsigned lane, const Operation &op,
-                        uint64_t address, unsigned bytes, bool isWrite,
-                        bool isStrong) {
-  bool isDynamic = address >= kDynamicShared;
-  uint64_t offset = isDynamic ? address - kDynamicShared : address;
-  SharedCell *cell = (isDynamic ? dynamicCells : cells).data() +
-                     offset / launch.granule;
-  uint16_t me = warp.threadOf(lane);
-  auto isRace = [&](uint16_t other, uint32_t otherEpoch, uint32_t sync,
-                    bool bothStrong) {
-    if (other == me || otherEpoch != epoch || bothStrong)
-      return false;
-    return other / kLanes != warp.index ||
-           !warp.haveMet(lane, other % kLanes, sync);
-  };
-  auto report = [&](Fault fault, auto text) {
-    launch.report(fault, op, index, me, [&] {
-      return std::string(isWrite ? "writes " : "reads ") +
-             std::to_string(bytes) + " bytes at " +
-             (isDynamic ? "dynamic " : "") + "shared memory+" +
-             std::to_string(offset) + text();
-    });
-  };
-  for (unsigned i = 0; i < bytes; i += launch.granule, ++cell) {
-    if (op.kind != Kind::Store && !cell->isWritten)
-      report(Fault::Unwritten,
-             [] { return std::string(", which nobody has written"); });
-    if (isRace(cell->writer, cell->isWritten ? cell->writeEpoch : 0,
-               cell->writeSync, isStrong && cell->isStrongWrite))
-      report(Fault::SharedRace, [&] {
-        return ", which thread " + std::to_string(cell->writer) +
-               " has written since the last barrier";
-      });
-    bool hasReaders = cell->readEpoch == epoch;
-    if (isWrite && hasReaders && !(isStrong && cell->isStrongRead)) {
-      bool isOther =
-          cell->manyWarps ||
-          (cell->manyLanes && cell->reader / kLanes == warp.index
-               ? !warp.haveMet(lane, cell->reader == me ? (lane + 1) % kLanes
-                                                        : cell->reader % kLanes,
-                               cell->readSync)
-               : isRace(cell->reader, cell->readEpoch, cell->readSync, false));
-      if (isOther)
-        report(Fault::SharedRace, [&] {
-          return ", which thread " + std::to_string(cell->reader) +
-                 (cell->manyLanes || cell->manyWarps ? " or another one" : "") +
-                 " has read since the last barrier";
-        });
-    }
-    if (isWrite) {
-      cell->isWritten = true;
-      cell->isStrongWrite = isStrong;
-      cell->writer = me;
-      cell->writeEpoch = epoch;
-      cell->writeSync = warp.syncs;
-      continue;
-    }
-    if (!hasReaders) {
-      cell->manyLanes = cell->manyWarps = false;
-      cell->isStrongRead = isStrong;
-    } else {
-      cell->manyWarps |= cell->reader / kLanes != warp.index;
-      cell->manyLanes |= cell->reader != me;
-      cell->isStrongRead &= isStrong;
-    }
-    cell->reader = me;
-    cell->readEpoch = epoch;
-    cell->readSync = warp.syncs;
-  }
 }

@@ -113,8 +113,8 @@ struct Operation {
   uint8_t vector = 1;
   Space space = Space::Generic;
   Rounding rounding = Rounding::Nearest;
-  /// AtomicOp, BoolOp, ShuffleMode, VoteMode or BarrierMode; what a LaneFunction
-  /// wants.
+  /// AtomicOp, BoolOp, ShuffleMode, VoteMode or BarrierMode, or what a
+  /// LaneFunction wants.
   uint8_t mode = 0;
   bool isFlushed : 1 = false;       // .ftz
   bool isSaturated : 1 = false;     // .sat
@@ -129,6 +129,8 @@ struct Operation {
   bool negatesC : 1 = false;        // of a predicate operand
   bool negatesA : 1 = false, negatesB : 1 = false;
   bool addressIsNarrow : 1 = false; // in a register of 32 bits
+  /// The variable's alignment does not promise that of the access.
+  bool exceedsAlignment : 1 = false;
   /// The predicate that guards it.
   Slot guard = kNoSlot;
   Slot d = kNoSlot, e = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot;
@@ -180,6 +182,7 @@ struct Function {
 struct Variable {
   Space space = Space::Global;
   uint64_t address = 0, bytes = 0;
+  uint32_t alignment = 1;
 };
 
 struct Code {

@@ -118,6 +118,12 @@ void Decoder::setAddress(const Operand &operand, bool isParam) {
     symbol.name = operand.name;
     op.offset += symbolAddress(symbol, op.space == Space::Generic);
     const Symbol *found = parser.findSymbol(operand.name);
+    uint64_t bytes = op.vector * bytesOf(op.type);
+    uint64_t promised =
+        found ? found->alignment
+              : parser.code.variables.at(operand.name).alignment;
+    op.exceedsAlignment =
+        !isParam && (promised % bytes || operand.offset % int64_t(bytes));
     if (isParam != (found && found->kind == Symbol::Param))
       fail(Lexer::quote(operand.name) + " lies in another space");
   } else if (isParam) {

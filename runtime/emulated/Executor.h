@@ -123,7 +123,7 @@ enum class Fault {
   OutOfBounds,
   Misaligned,
   Unwritten,
-  SharedRace,
+  Race,
   BlockRace,
   NonCoherent,
   PartOfWarp,

@@ -17,8 +17,8 @@ const char *emulated::nameOf(Fault fault) {
     return "misaligned";
   case Fault::Unwritten:
     return "read before written";
-  case Fault::SharedRace:
-    return "race in shared memory";
+  case Fault::Race:
+    return "race within a block";
   case Fault::BlockRace:
     return "race between blocks";
   case Fault::NonCoherent:
@@ -83,7 +83,8 @@ Launch::Launch(const Module &module, const std::string &name,
         __builtin_mul_overflow(blockCount, shape.grid[i], &blockCount) ||
         blockCount >= kManyBlocks - 1)
       fail("a grid of " + text(shape.grid) +
-           " blocks; 1 to 536870909 in all are possible, 65535 along y and z");
+           " blocks; 1 to " + std::to_string(kManyBlocks - 2) +
+           " in all are possible, 65535 along y and z");
     if (interface.mostThreads[0] && shape.block[i] > interface.mostThreads[i])
       fail("a block of " + text(shape.block) + " threads; .maxntid says " +
            text(interface.mostThreads));
@@ -114,11 +115,11 @@ Launch::~Launch() {
     buffer->cells.reset();
 }
 
-GlobalCell *Launch::cellsOf(Buffer &buffer, uint64_t offset) {
+Cell *Launch::cellsOf(Buffer &buffer, uint64_t offset) {
   if (!buffer.cells) {
     // Zeros that take no memory until they are touched.
-    auto *cells = static_cast<GlobalCell *>(std::calloc(
-        (buffer.bytes + granule - 1) / granule, sizeof(GlobalCell)));
+    auto *cells = static_cast<Cell *>(std::calloc(
+        (buffer.bytes + granule - 1) / granule, sizeof(Cell)));
     if (!cells)
       throw std::bad_alloc();
     buffer.cells.reset(cells);

@@ -11,15 +11,24 @@
 
 namespace dist::emulated {
 
-/// Who touched an element of global memory in this launch: a block's number
-/// plus one, and flags.
-struct GlobalCell {
-  uint32_t writer, reader;
+/// The last write of an element of memory and the last reads, in this launch:
+/// block numbers plus one, with flags, and who in that block and when.
+struct Cell {
+  uint32_t writer = 0, reader = 0;
+  uint64_t writeAt = 0, readAt = 0;
 };
-constexpr uint32_t kBlockBits = 0x1fffffff;
+constexpr uint32_t kBlockBits = 0x07ffffff;
 constexpr uint32_t kManyBlocks = kBlockBits; // of readers
-constexpr uint32_t kNonCoherentBit = 1u << 30;
-constexpr uint32_t kStrongBit = 1u << 31;
+constexpr uint32_t kManyWarpsBit = 1u << 28, kManyLanesBit = 1u << 29;
+constexpr uint32_t kNonCoherentBit = 1u << 30, kStrongBit = 1u << 31;
+
+/// 10 bits of the thread, 27 of the block's barriers so far, 27 of the warp's
+/// synchronisations so far.
+constexpr uint32_t kEpochMask = (1 << 27) - 1;
+constexpr uint64_t stampOf(uint64_t thread, uint32_t epoch, uint32_t syncs) {
+  return thread | uint64_t(epoch & kEpochMask) << 10 |
+         uint64_t(syncs & kEpochMask) << 37;
+}
 
 struct Buffer {
   uint8_t *data = nullptr;
@@ -29,19 +38,10 @@ struct Buffer {
   /// A bit a byte; empty while all are written.
   std::vector<uint64_t> written;
   /// A cell a granule of the kernel that runs; made at its first access.
-  std::unique_ptr<GlobalCell[], void (*)(void *)> cells{nullptr, std::free};
+  std::unique_ptr<Cell[], void (*)(void *)> cells{nullptr, std::free};
 
   bool isWritten(uint64_t offset, uint64_t count) const;
   void setWritten(uint64_t offset, uint64_t count, bool isWritten);
-};
-
-/// The last write of and the last reads from an element of shared memory.
-struct SharedCell {
-  uint32_t writeEpoch = 0, writeSync = 0, readEpoch = 0, readSync = 0;
-  uint16_t writer = 0, reader = 0;
-  bool isWritten = false, isStrongWrite = false, isStrongRead = false;
-  /// Several lanes of the reader's warp; several warps.
-  bool manyLanes = false, manyWarps = false;
 };
 
 class Launch;
@@ -59,10 +59,6 @@ public:
 
   void arrive(uint32_t barrier, uint32_t threads, uint32_t expected,
               uint32_t trues);
-  /// Reports a race of shared memory, or a read of what nobody wrote.
-  void checkShared(const Warp &warp, unsigned lane, const Operation &op,
-                   uint64_t address, unsigned bytes, bool isWrite,
-                   bool isStrong);
   uint8_t *findShared(uint64_t address, unsigned bytes);
 
   Launch &launch;
@@ -74,7 +70,7 @@ public:
   bool isSynchronised = false;
   std::array<Barrier, 16> barriers;
   std::vector<uint8_t> shared, dynamicShared;
-  std::vector<SharedCell> cells, dynamicCells;
+  std::vector<Cell> cells, dynamicCells;
   std::vector<std::unique_ptr<Warp>> warps;
 
 private:
@@ -162,6 +158,12 @@ private:
                    const std::array<uint64_t, kLanes> &addresses);
   uint8_t *findGlobal(const Operation &op, unsigned lane, uint64_t address,
                       unsigned bytes, bool isWrite);
+  uint8_t *findShared(const Operation &op, unsigned lane, uint64_t address,
+                      unsigned bytes, bool isWrite);
+  enum class Conflict { None, Written, Read };
+  Conflict touch(Cell &cell, unsigned lane, uint32_t me, bool isWrite,
+                 bool isStrong);
+  bool isRace(unsigned lane, uint64_t at) const;
   uint8_t *findLocal(const Operation &op, unsigned lane, uint64_t address,
                      unsigned bytes, bool isWrite);
   void move(const Operation &op, uint32_t active, Space space,
@@ -236,7 +238,7 @@ public:
   unsigned granule;
 
   /// The cells of a buffer from an offset on.
-  GlobalCell *cellsOf(Buffer &buffer, uint64_t offset);
+  Cell *cellsOf(Buffer &buffer, uint64_t offset);
 
 private:
   static const Function &find(const Module &module, const std::string &name);

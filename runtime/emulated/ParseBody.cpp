@@ -118,6 +118,7 @@ void Parser::parseBodyVariable(Space space) {
       lexer.fail(word.line, Lexer::quote(declared.name) + " has no size");
     Symbol symbol;
     symbol.bytes = declared.bytes();
+    symbol.alignment = declared.alignment;
     uint64_t end;
     if (space == Space::Param) {
       // Of calls: what a callee gets and gives.
@@ -141,7 +142,8 @@ void Parser::parseBodyVariable(Space space) {
       // Behind those of the module; a function's own behind all, so that they
       // do not overlap its callers'.
       uint32_t &bytes = function->interface.sharedBytes;
-      bytes = std::max(bytes, function->isKernel ? code.sharedBytes : sharedEnd);
+      uint32_t start = function->isKernel ? code.sharedBytes : sharedEnd;
+      bytes = std::max(bytes, start);
       symbol.address = placeVariable(bytes, declared.alignment);
       end = symbol.address + symbol.bytes;
       bytes = end;

@@ -273,6 +273,7 @@ void Parser::parseVariable(Space space, bool isExtern) {
   Variable &variable = code.variables[declared.name];
   variable.space = space;
   variable.bytes = declared.bytes();
+  variable.alignment = declared.alignment;
   if (space == Space::Shared) {
     if (declared.isUnsized && isExtern) {
       if (code.dynamicAlignment && code.dynamicAlignment != declared.alignment)

@@ -37,6 +37,7 @@ struct Symbol {
   uint64_t count = 0; // of registers of a range
   Slot slot = kNoSlot;
   uint64_t address = 0, bytes = 0;
+  uint32_t alignment = 1;
 };
 
 /// Parses a module into `code`; variables go to `memory`.
