@@ -110,6 +110,7 @@ struct Operation {
   Type type = Type::B32, from = Type::B32;
   /// Bytes of a register in `d`, or of each of a vector.
   uint8_t registerBytes = 4;
+  /// Elements; of a comparison a BoolOp.
   uint8_t vector = 1;
   Space space = Space::Generic;
   Rounding rounding = Rounding::Nearest;

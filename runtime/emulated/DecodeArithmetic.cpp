@@ -351,6 +351,7 @@ void Decoder::decodeTestProperty() {
   op.mode = takeOneOf({"finite", "infinite", "number", "notanumber", "normal",
                        "subnormal"});
   op.type = takeType({Type::F32, Type::F64});
+  op.vector = uint8_t(BoolOp::None);
   op.compare = propertyFunction(op);
   op.d = predicateDestination(statement.operands[0]);
   op.a = op.b = source(statement.operands[1], op.type);
@@ -461,7 +462,7 @@ void Decoder::decodeCompare() {
   if ((combine >= 0) != (statement.operands.size() == 4))
     fail(quoted() + " has " + std::to_string(statement.operands.size()) +
          " operands");
-  op.vector = combine + 1; // BoolOp
+  op.vector = combine + 1; // a BoolOp, or None
   if (combine >= 0) {
     bool negates = false;
     op.c = predicate(statement.operands[3], negates);
@@ -483,6 +484,7 @@ void Decoder::decodeSet() {
   op.type = takeType({Type::B16, Type::B32, Type::B64, Type::U16, Type::U32,
                       Type::U64, Type::S16, Type::S32, Type::S64, Type::F16,
                       Type::BF16, Type::F32, Type::F64});
+  op.vector = uint8_t(BoolOp::None);
   op.compare = compareFunction(op);
   if (!op.compare)
     fail(quoted() + " is not supported");
