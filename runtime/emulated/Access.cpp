@@ -191,8 +191,8 @@ uint8_t *Warp::findShared(const Operation &op, unsigned lane, uint64_t address,
     return nullptr;
   }
   Cell *cell = (isDynamic ? block.dynamicCells : block.cells).data() +
-               offset / launch.granule;
-  for (unsigned i = 0; i < bytes; i += launch.granule, ++cell) {
+               offset / launch.kernel.sharedGranule;
+  for (unsigned i = 0; i < bytes; i += launch.kernel.sharedGranule, ++cell) {
     if (op.kind != Kind::Store && !cell->writer)
       fault(Fault::Unwritten,
             [] { return std::string(", which nobody has written"); });
@@ -247,7 +247,7 @@ uint8_t *Warp::findGlobal(const Operation &op, unsigned lane, uint64_t address,
     return other == kManyBlocks ? std::string("another block")
                                 : "block " + std::to_string(other - 1);
   };
-  for (unsigned i = 0; i < bytes; i += launch.granule, ++cell) {
+  for (unsigned i = 0; i < bytes; i += launch.kernel.globalGranule, ++cell) {
     uint32_t writer = cell->writer & kBlockBits;
     uint32_t reader = cell->reader & kBlockBits;
     bool areStrong = op.isStrong && cell->writer & kStrongBit;

@@ -22,14 +22,15 @@ void Block::start(uint64_t number) {
   isSynchronised = false;
   barriers.fill({});
   // NaN, which nobody has written.
+  uint64_t granule = launch.kernel.sharedGranule;
   uint64_t bytes = launch.kernel.interface.sharedBytes;
   shared.assign(bytes, 0xff);
-  cells.assign((bytes + launch.granule - 1) / launch.granule, {});
+  cells.assign((bytes + granule - 1) / granule, {});
   bytes = 0;
   if (uint64_t alignment = launch.code.dynamicAlignment; alignment && dynamic)
     bytes = placeVariable(kDynamicShared, alignment) - kDynamicShared + dynamic;
   dynamicShared.assign(bytes, 0xff);
-  dynamicCells.assign((bytes + launch.granule - 1) / launch.granule, {});
+  dynamicCells.assign((bytes + granule - 1) / granule, {});
   uint64_t threads = uint64_t(size[0]) * size[1] * size[2];
   while (warps.size() * kLanes < threads)
     warps.push_back(std::make_unique<Warp>(*this, warps.size()));

@@ -175,8 +175,9 @@ struct Function {
   uint32_t registerBytes = 0, localBytes = 0, paramBytes = 0;
   /// Where results stand in its memory for parameters.
   std::vector<Parameter> results;
-  /// 1, 2 or 4: the fewest bytes that an access moves.
-  uint32_t granule = 4;
+  /// The fewest bytes that an access to global and to shared memory moves, at
+  /// most 16: nothing smaller need be told apart.
+  uint32_t globalGranule = 16, sharedGranule = 16;
   uint32_t line = 0;
 };
 

@@ -101,9 +101,14 @@ void Decoder::decodeIsSpace() {
   add();
 }
 
-void Decoder::noteAccess(unsigned bytes) {
-  uint32_t &granule = parser.function->granule;
-  granule = std::min(granule, bytes);
+/// An access of op.vector elements.
+void Decoder::noteAccess() {
+  uint32_t bytes = op.vector * bytesOf(op.type);
+  Function &function = *parser.function;
+  if (op.space == Space::Global || op.space == Space::Generic)
+    function.globalGranule = std::min(function.globalGranule, bytes);
+  if (op.space == Space::Shared || op.space == Space::Generic)
+    function.sharedGranule = std::min(function.sharedGranule, bytes);
 }
 
 void Decoder::setAddress(const Operand &operand, bool isParam) {
@@ -149,7 +154,7 @@ void Decoder::decodeLoad() {
   if (isParam)
     op.kind = Kind::LoadParam;
   else
-    noteAccess(bytesOf(op.type));
+    noteAccess();
   if (op.vector * bytesOf(op.type) > 32)
     fail(quoted() + " moves more than 32 bytes");
   const Operand &to = statement.operands[0];
@@ -188,7 +193,7 @@ void Decoder::decodeStore() {
   if (isParam)
     op.kind = Kind::StoreParam;
   else
-    noteAccess(bytesOf(op.type));
+    noteAccess();
   if (op.vector * bytesOf(op.type) > 32)
     fail(quoted() + " moves more than 32 bytes");
   const Operand &from = statement.operands[1];
@@ -256,7 +261,7 @@ void Decoder::decodeAtomic() {
   bool isExchange = atomic == AtomicOp::Cas || atomic == AtomicOp::Exchange;
   if (isHalf != isUnflushed || (!hasResult && isExchange))
     fail(quoted() + " is not supported");
-  noteAccess(bytesOf(op.type));
+  noteAccess();
   size_t first = hasResult, count = first + 2 + (atomic == AtomicOp::Cas);
   expectOperands(count, count);
   op.registerBytes = bytesOf(op.type);

@@ -99,7 +99,7 @@ private:
 
   void decodeFloatBinary(int which, Type type);
   void add() { parser.function->operations.push_back(op); }
-  void noteAccess(unsigned bytes);
+  void noteAccess();
   [[noreturn]] void fail(const std::string &what) const;
   std::string quoted() const { return Lexer::quote(statement.text); }
 

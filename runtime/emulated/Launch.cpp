@@ -58,8 +58,7 @@ Launch::Launch(const Module &module, const std::string &name,
                const LaunchOptions &options)
     : code(*module.code), kernel(find(module, name)), memory(module.memory),
       shape(shape), options(options),
-      instructionsLeft(options.mostInstructions), random(options.seed),
-      granule(kernel.granule) {
+      instructionsLeft(options.mostInstructions), random(options.seed) {
   auto fail = [&](const std::string &what) {
     throw Error(code.name + ": kernel '" + name + "': " + what);
   };
@@ -116,6 +115,7 @@ Launch::~Launch() {
 }
 
 Cell *Launch::cellsOf(Buffer &buffer, uint64_t offset) {
+  uint64_t granule = kernel.globalGranule;
   if (!buffer.cells) {
     // Zeros that take no memory until they are touched.
     auto *cells = static_cast<Cell *>(std::calloc(

@@ -235,7 +235,6 @@ public:
   bool isOver = false; // given up
   std::mt19937_64 random;
   Buffer *lastBuffer = nullptr;
-  unsigned granule;
 
   /// The cells of a buffer from an offset on.
   Cell *cellsOf(Buffer &buffer, uint64_t offset);

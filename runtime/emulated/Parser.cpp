@@ -404,6 +404,7 @@ void Parser::parseFunction(bool isKernel) {
         !same(earlier.results, parsed.results))
       lexer.fail(name.line, Lexer::quote(name.text) +
                                 " was declared with other parameters");
+    earlier.line = line;
     earlier.interface = std::move(parsed.interface);
     earlier.results = std::move(parsed.results);
   }
@@ -467,13 +468,17 @@ void Parser::finish() {
     for (Function &caller : code.functions)
       for (const CallSite &call : caller.calls) {
         const Function &callee = code.functions[call.function];
-        uint32_t granule = std::min(caller.granule, callee.granule);
-        uint32_t shared = std::max(caller.interface.sharedBytes,
-                                   callee.interface.sharedBytes);
-        changed |= granule != caller.granule ||
-                   shared != caller.interface.sharedBytes;
-        caller.granule = granule;
-        caller.interface.sharedBytes = shared;
+        auto join = [&](uint32_t &mine, uint32_t other) {
+          changed |= mine != other;
+          mine = other;
+        };
+        join(caller.globalGranule,
+             std::min(caller.globalGranule, callee.globalGranule));
+        join(caller.sharedGranule,
+             std::min(caller.sharedGranule, callee.sharedGranule));
+        join(caller.interface.sharedBytes,
+             std::max(caller.interface.sharedBytes,
+                      callee.interface.sharedBytes));
       }
   }
   for (Function &one : code.functions)

@@ -1,9 +1,9 @@
 //===- Warp.cpp - Which lanes run, and where they wait --------------------===//
 //
 // Of the groups of lanes of a function the one at the lowest address runs,
-// until it meets another one or branches beyond it. That is how code that was laid
-// out with its joins behind its branches converges. A call holds back the lanes
-// that did not make it until it returns.
+// until it meets another one or branches beyond it. That is how code whose
+// joins lie behind its branches converges. A call holds back the lanes that did
+// not make it until it returns.
 //
 //===----------------------------------------------------------------------===//
 

@@ -222,7 +222,8 @@ TEST_F(Checks, BarriersThatOthersDoNotReach) {
 }
 
 TEST_F(Checks, LanesMissingAtAShuffle) {
-  expect(run("shfl.sync.down.b32 %r1, %t, 1, 31, -1;\nst.global.b32 [%y], %r1;"),
+  expect(run("shfl.sync.down.b32 %r1, %t, 1, 31, -1;\n"
+             "st.global.b32 [%y], %r1;"),
          {});
   EXPECT_EQ(y[3], 4u);
   EXPECT_EQ(y[31], 31u);
@@ -336,7 +337,8 @@ TEST_F(Checks, CountsSectorsAndConflicts) {
   EXPECT_EQ(counts.sharedRequests, 2u);
   EXPECT_EQ(counts.sharedCycles, 2u);
   // Lanes in pairs 128 bytes apart: two words of a bank.
-  counts = run("shr.u32 %r1, %t, 1;\nand.b32 %r2, %t, 1;\nshl.b32 %r1, %r1, 2;\n"
+  counts = run("shr.u32 %r1, %t, 1;\nand.b32 %r2, %t, 1;\n"
+               "shl.b32 %r1, %r1, 2;\n"
                "shl.b32 %r2, %r2, 7;\nadd.s32 %r1, %r1, %r2;\n"
                "add.s32 %r1, %r1, %r8;\nst.shared.b32 [%r1], 1;")
                .counts;

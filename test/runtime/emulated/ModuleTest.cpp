@@ -63,7 +63,10 @@ TEST(Module, InstructionsThatAreUnknownAreErrors) {
   const Line lines[] = {
       {"wgmma.fence.sync.aligned;",
        "the instruction 'wgmma.fence.sync.aligned' is not supported"},
-      {"add.s32.foo %r1, %r2, %r3;", "expected a type instead of '.foo'"},
+      {"add.foo.s32 %r1, %r2, %r3;", "expected a type instead of '.foo'"},
+      {"clz.b32.foo %r1, %r2;", "'.foo' of 'clz.b32.foo' is not supported"},
+      {"add.s32.foo %r1, %r2, %r3;",
+       "the type .s32 of 'add.s32.foo' is not supported"},
       {"add.s32 %r1, %r2;", "'add.s32' has 2 operands"},
       {"add.s32 %r1, %r2, %rd3;",
        "an operand of 'add.s32' is a register of 64 bits"},
@@ -119,7 +122,7 @@ TEST(Module, FunctionsAreChecked) {
   EXPECT_EQ(parse(text), "m.ptx:5: the function 'g' is defined in no module");
   text += ".func g(.param .b32 a) { .param .b32 x; call f, (x); ret; }\n";
   EXPECT_EQ(parse(text),
-            "m.ptx:5: the function 'f' calls itself, which is not supported");
+            "m.ptx:6: the function 'g' calls itself, which is not supported");
 }
 
 /// Memory is asked for what is used, not for what is declared.
