@@ -24,14 +24,14 @@ constexpr uint64_t kDynamicShared = 1 << 20;
 /// Where a kernel's local memory begins, behind that of functions.
 constexpr uint64_t kKernelLocal = 1 << 24;
 
-/// PTX's fundamental types, and the packed halves.
+/// PTX's fundamental types, and packed ones.
 enum class Type : uint8_t {
   Pred, B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64,
-  F16, F16x2, BF16, BF16x2, F32, F64
+  F16, F16x2, BF16, BF16x2, F32, F32x2, F64
 };
 unsigned bitsOf(Type type);
 bool isSigned(Type type);
-bool isFloat(Type type); // also F16x2 and BF16x2
+bool isFloat(Type type); // also packed ones
 inline unsigned bytesOf(Type type) { return (bitsOf(type) + 7) / 8; }
 
 enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };

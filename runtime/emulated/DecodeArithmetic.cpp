@@ -45,11 +45,13 @@ void Decoder::decodeFloatBinary(int which, Type) {
   op.isFlushed = take("ftz");
   op.isSaturated = take("sat");
   op.isRectified = lane == LaneOp::Fma && take("relu");
-  op.type = takeType(kAnyFloat);
-  if (bitsOf(op.type) == 64 && (op.isFlushed || op.isSaturated))
+  op.type = takeType({Type::F16, Type::F16x2, Type::BF16, Type::BF16x2,
+                      Type::F32, Type::F32x2, Type::F64});
+  if ((op.type == Type::F64 && op.isFlushed) ||
+      (bitsOf(op.type) == 64 && op.isSaturated))
     fail(quoted() + " is not supported");
-  if (op.type != Type::F32 && op.type != Type::F64 &&
-      op.rounding != Rounding::Nearest)
+  bool isHalf = op.type < Type::F32;
+  if (isHalf && op.rounding != Rounding::Nearest)
     fail(quoted() + " is not supported: halves round to nearest");
   op.function = floatFunction(lane, op);
   setTernary(op.type, op.type);
@@ -148,7 +150,8 @@ void Decoder::decodeDivision() {
 }
 
 void Decoder::decodeExtremum() {
-  expectOperands(3, 3);
+  // Three of f32 from PTX 8.8 on.
+  expectOperands(3, modifiers.back() == "f32" ? 4 : 3);
   LaneOp lane = modifiers[0] == "min" ? LaneOp::Min : LaneOp::Max;
   if (endsInFloat(modifiers)) {
     op.isFlushed = take("ftz");

@@ -121,7 +121,9 @@ void Decoder::setAddress(const Operand &operand, bool isParam) {
   } else if (!operand.name.empty()) {
     Operand symbol;
     symbol.name = operand.name;
-    op.offset += symbolAddress(symbol, op.space == Space::Generic);
+    // Wraps around, as addresses do.
+    op.offset = int64_t(uint64_t(op.offset) +
+                        symbolAddress(symbol, op.space == Space::Generic));
     const Symbol *found = parser.findSymbol(operand.name);
     uint64_t bytes = op.vector * bytesOf(op.type);
     uint64_t promised =

@@ -25,7 +25,8 @@ namespace dist::emulated {
 struct Buffer;
 struct Code;
 
-/// The buffers of a device. An address of the device is one of the host.
+/// The buffers of a device. An address of the device is one of the host. One
+/// launch at a time uses it.
 class Memory {
 public:
   Memory();

@@ -133,7 +133,7 @@ uint64_t integerToFloat(const Operation &op, uint64_t bits) {
     isNegative = false;
   }
   Format to = formatOf(op.type);
-  return encodeParts(isNegative, magnitude, 0, false, to.exponent, to.fraction,
+  return encodeParts(isNegative, magnitude, 0, to.exponent, to.fraction,
                      op.rounding);
 }
 

@@ -76,7 +76,7 @@ template <class T> LaneFunction fast(LaneOp op) {
   }
 }
 
-/// The result in double, to odd where it is not exact.
+/// The result in double, which rounded once more is the exact one's rounding.
 template <LaneOp which> double compute(double x, double y, double z) {
   switch (which) {
   case LaneOp::Add:
@@ -89,12 +89,14 @@ template <LaneOp which> double compute(double x, double y, double z) {
     double product = x * y;
     return std::isfinite(product) ? addOdd(product, z) : product + z;
   }
+  // These two lie no nearer to a number of 25 bits than 2^-50, unless they are
+  // one: rounding twice is rounding once.
   case LaneOp::Div:
-    return divideOdd(x, y);
+    return x / y;
   case LaneOp::Rcp:
-    return divideOdd(1, x);
+    return 1 / x;
   case LaneOp::Sqrt:
-    return sqrtOdd(x);
+    return std::sqrt(x);
   case LaneOp::Rsqrt:
     return 1 / std::sqrt(x);
   case LaneOp::Exp2:
@@ -130,9 +132,14 @@ typename F::Bits one(const Operation &op, typename F::Bits a,
     y = flushed<F>(y);
     z = flushed<F>(z);
   }
-  double result = which == LaneOp::Min || which == LaneOp::Max
-                      ? extremum(x, y, which == LaneOp::Max, op.keepsNaN)
-                      : compute<which>(x, y, z);
+  double result;
+  if (which == LaneOp::Min || which == LaneOp::Max) {
+    result = extremum(x, y, which == LaneOp::Max, op.keepsNaN);
+    if (op.c != kNoSlot)
+      result = extremum(result, z, which == LaneOp::Max, op.keepsNaN);
+  } else {
+    result = compute<which>(x, y, z);
+  }
   if (op.isRectified && result < 0)
     result = 0;
   if (op.isSaturated)
@@ -156,15 +163,19 @@ void slow(const Operation &op, void *d, const void *a, const void *b,
   });
 }
 
-template <class F, LaneOp which>
+/// Two halves, or two of f32.
+template <class F, class Pair, LaneOp which>
 void packed(const Operation &op, void *d, const void *a, const void *b,
             const void *c, uint32_t mask) {
-  Lanes<uint32_t> x(a), y(b ? b : a), z(c ? c : a);
-  eachLane<uint32_t>(d, mask, [&](unsigned l) {
-    uint32_t low = one<F, which>(op, x.at[l], y.at[l], z.at[l]);
-    uint32_t high =
-        one<F, which>(op, x.at[l] >> 16, y.at[l] >> 16, z.at[l] >> 16);
-    return high << 16 | low;
+  using Bits = typename F::Bits;
+  constexpr unsigned width = 8 * sizeof(Bits);
+  Lanes<Pair> x(a), y(b ? b : a), z(c ? c : a);
+  eachLane<Pair>(d, mask, [&](unsigned l) {
+    Pair u = x.at[l], v = y.at[l], w = z.at[l];
+    Pair low = one<F, which>(op, Bits(u), Bits(v), Bits(w));
+    Pair high = one<F, which>(op, Bits(u >> width), Bits(v >> width),
+                              Bits(w >> width));
+    return high << width | low;
   });
 }
 
@@ -216,9 +227,11 @@ template <LaneOp which> LaneFunction general(Type type, Rounding rounding) {
   case Type::BF16:
     return slow<Brain, which>;
   case Type::F16x2:
-    return packed<Half, which>;
+    return packed<Half, uint32_t, which>;
   case Type::BF16x2:
-    return packed<Brain, which>;
+    return packed<Brain, uint32_t, which>;
+  case Type::F32x2:
+    return packed<Single, uint64_t, which>;
   case Type::F32:
     return slow<Single, which>;
   case Type::F64:
@@ -270,9 +283,10 @@ void flushedSign(const Operation &op, void *d, const void *a, const void *b,
 template <class T, bool isMax>
 void fastExtremum(const Operation &op, void *d, const void *a, const void *b,
                   const void *c, uint32_t mask) {
-  Lanes<T> x(a), y(b);
+  Lanes<T> x(a), y(b), z(c ? c : b); // twice the same changes nothing
   eachLane<T>(d, mask, [&](unsigned l) {
-    return canonical(extremum(x.at[l], y.at[l], isMax, op.keepsNaN));
+    T value = extremum(x.at[l], y.at[l], isMax, op.keepsNaN);
+    return canonical(extremum(value, z.at[l], isMax, op.keepsNaN));
   });
 }
 

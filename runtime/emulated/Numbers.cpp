@@ -8,12 +8,12 @@ using namespace dist;
 using namespace dist::emulated;
 
 uint64_t emulated::encodeParts(bool isNegative, uint64_t significand,
-                               int exponent, bool isInexact, int exponentBits,
+                               int exponent, int exponentBits,
                                int fractionBits, Rounding rounding) {
   uint64_t sign = uint64_t(isNegative) << (exponentBits + fractionBits);
   int bias = (1 << (exponentBits - 1)) - 1;
   uint64_t infinity = ((uint64_t(1) << exponentBits) - 1) << fractionBits;
-  if (!significand && !isInexact)
+  if (!significand)
     return sign;
   // The unit of the last place: that of subnormals, or of a significand of
   // fractionBits + 1 bits.
@@ -25,25 +25,16 @@ uint64_t emulated::encodeParts(bool isNegative, uint64_t significand,
   if (shift <= 0) {
     kept = significand << -shift;
     rest = 0;
-    half = 2;
+    half = 1;
   } else if (shift < 64) {
     kept = significand >> shift;
     rest = significand & ((uint64_t(1) << shift) - 1);
     half = uint64_t(1) << (shift - 1);
-    // One bit more for what is below.
-    if (shift < 63) {
-      rest = rest << 1 | isInexact;
-      half <<= 1;
-    } else {
-      rest |= isInexact && rest != half;
-    }
   } else {
     kept = 0;
     rest = 1;
     half = 2;
   }
-  if (shift <= 0 && isInexact)
-    rest = 1;
   bool isUp = false;
   switch (rounding) {
   case Rounding::Nearest:
@@ -62,7 +53,7 @@ uint64_t emulated::encodeParts(bool isNegative, uint64_t significand,
     break;
   }
   uint64_t steps = unit - smallest;
-  if (steps >= (uint64_t(1) << exponentBits) - 2 + (kept == 0))
+  if (steps >= uint64_t(1) << exponentBits)
     kept = infinity; // far beyond, whatever the fraction
   else
     kept = (steps << fractionBits) + kept + isUp;
@@ -90,8 +81,8 @@ uint64_t emulated::encodeDouble(double value, int exponentBits,
     significand |= uint64_t(1) << 52;
   else
     exponent = 1;
-  return encodeParts(isNegative, significand, exponent - 1075, false,
-                     exponentBits, fractionBits, rounding);
+  return encodeParts(isNegative, significand, exponent - 1075, exponentBits,
+                     fractionBits, rounding);
 }
 
 double emulated::toOdd(double rounded, double rest) {
@@ -113,19 +104,4 @@ double emulated::addOdd(double a, double b) {
   // Knuth's exact error of a sum.
   double other = sum - a;
   return toOdd(sum, (a - (sum - other)) + (b - other));
-}
-
-double emulated::divideOdd(double a, double b) {
-  double quotient = a / b;
-  if (!std::isfinite(quotient) || std::isinf(b))
-    return quotient;
-  double rest = std::fma(-quotient, b, a);
-  return toOdd(quotient, b > 0 ? rest : -rest);
-}
-
-double emulated::sqrtOdd(double a) {
-  double root = std::sqrt(a);
-  if (!std::isfinite(root) || root == 0)
-    return root;
-  return toOdd(root, std::fma(-root, root, a));
 }

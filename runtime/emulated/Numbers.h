@@ -35,12 +35,10 @@ struct Double {
   static constexpr int exponent = 11, fraction = 52;
 };
 
-/// (-1)^negative * significand * 2^exponent, and something below it that is not
-/// zero if `isInexact`, rounded to a format; its bits. Overflow gives infinity
-/// or the largest number, as the rounding says.
+/// (-1)^negative * significand * 2^exponent, rounded to a format; its bits.
+/// Overflow gives infinity or the largest number, as the rounding says.
 uint64_t encodeParts(bool isNegative, uint64_t significand, int exponent,
-                     bool isInexact, int exponentBits, int fractionBits,
-                     Rounding rounding);
+                     int exponentBits, int fractionBits, Rounding rounding);
 
 /// A double rounded to a format; NaN becomes PTX's canonical one.
 uint64_t encodeDouble(double value, int exponentBits, int fractionBits,
@@ -92,10 +90,8 @@ template <class F> double flushed(double value) {
 /// `rounded`, which lies off the exact value on the side that `rest` tells, to
 /// odd.
 double toOdd(double rounded, double rest);
-/// Sums, products and so on of values of formats below 64 bits, to odd.
+/// The sum of values of formats below 64 bits, to odd.
 double addOdd(double a, double b);
-double divideOdd(double a, double b);
-double sqrtOdd(double a);
 
 } // namespace dist::emulated
 

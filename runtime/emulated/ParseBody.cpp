@@ -29,7 +29,7 @@ void Parser::parseBody() {
   constants.clear();
   location = 0;
   function->registerBytes = 64; // the mask of carries
-  mostRegisters = 0;
+  usedRegisters = 0;
   Kernel &interface = function->interface;
   for (auto *list : {&interface.parameters, &function->results})
     for (const Parameter &parameter : *list) {
@@ -205,7 +205,7 @@ const Symbol *Parser::findSymbol(const std::string &name) const {
 }
 
 Slot Parser::newRegister(Type type) {
-  if (++mostRegisters > kMostRegisters)
+  if (++usedRegisters > kMostRegisters)
     lexer.fail("more than " + std::to_string(kMostRegisters) +
                " registers are used in one function");
   uint32_t bytes = type == Type::Pred ? 4 : bytesOf(type) * kLanes;

@@ -13,8 +13,8 @@
 using namespace dist;
 using namespace dist::emulated;
 
-// The hardware's limits, but for that of variables.
-static constexpr uint64_t kMostVariableBytes = uint64_t(256) << 20;
+// The hardware's limits, but for that of a module's variables together.
+static constexpr uint64_t kMostVariableBytes = uint64_t(64) << 20;
 static constexpr uint32_t kMostParameterBytes = 32'764;
 
 unsigned emulated::bitsOf(Type type) {
@@ -67,7 +67,7 @@ Type Parser::parseType(std::string_view word, uint32_t line) {
       {".s8", Type::S8},     {".s16", Type::S16},     {".s32", Type::S32},
       {".s64", Type::S64},   {".f16", Type::F16},     {".f16x2", Type::F16x2},
       {".f32", Type::F32},   {".f64", Type::F64},     {".bf16", Type::BF16},
-      {".bf16x2", Type::BF16x2}};
+      {".bf16x2", Type::BF16x2}, {".f32x2", Type::F32x2}};
   auto it = types.find(word);
   if (it == types.end())
     lexer.fail(line, "expected a type instead of " + Lexer::quote(word));
@@ -292,9 +292,12 @@ void Parser::parseVariable(Space space, bool isExtern) {
   }
   if (isExtern || declared.isUnsized)
     lexer.fail(line, Lexer::quote(declared.name) + " is defined in no module");
-  uint64_t start = placeVariable(0, declared.alignment);
+  variableBytes += variable.bytes + declared.alignment;
+  if (variableBytes > kMostVariableBytes)
+    lexer.fail(line, "more than " + std::to_string(kMostVariableBytes) +
+                         " bytes of variables");
   auto *data = static_cast<uint8_t *>(
-      std::calloc(1, start + variable.bytes + 2 * declared.alignment));
+      std::calloc(1, variable.bytes + 2 * declared.alignment));
   if (!data)
     throw std::bad_alloc();
   // As well aligned as it asks for, and no better.

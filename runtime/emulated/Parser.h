@@ -112,7 +112,8 @@ private:
   std::unordered_map<std::string, uint32_t> tables;
   std::map<std::pair<uint64_t, unsigned>, Slot> constants;
   uint32_t location = 0;
-  uint32_t sharedEnd = 0, mostRegisters = 0;
+  uint32_t sharedEnd = 0, usedRegisters = 0;
+  uint64_t variableBytes = 0;
 };
 
 } // namespace dist::emulated

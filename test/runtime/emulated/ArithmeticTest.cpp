@@ -192,10 +192,13 @@ class Rounded : public testing::TestWithParam<Format> {};
 TEST_P(Rounded, SumsProductsAndFma) {
   Format f = GetParam();
   const size_t n = 600;
-  Words a = makeNumbers(f, n, 1), b = makeNumbers(f, n, 2);
-  // Fma of f64 in 113 bits: shorter factors.
-  Words u = makeNumbers(f, n, 3, 4, 30), v = makeNumbers(f, n, 4, 4, 30),
-        w = makeNumbers(f, n, 5, 4, 48);
+  // As far apart as 113 bits allow: then double is not enough for f32. Fma of
+  // f64 has shorter factors.
+  int far = f.bits == 64 ? 8 : std::min(f.bias() - 1, 30);
+  int near = f.bits == 64 ? 4 : std::min(f.bias() - 1, 12);
+  Words a = makeNumbers(f, n, 1, far), b = makeNumbers(f, n, 2, far);
+  Words u = makeNumbers(f, n, 3, near, 30), v = makeNumbers(f, n, 4, near, 30),
+        w = makeNumbers(f, n, 5, near, 48);
   bool isHalf = f.bits == 16;
   for (std::string mode : isHalf ? std::vector<std::string>{"rn"}
                                  : std::vector<std::string>{"rn", "rz", "rm",
@@ -224,10 +227,11 @@ TEST_P(Rounded, SumsProductsAndFma) {
   }
 }
 
-TEST_P(Rounded, QuotientsAndRoots) {
+/// PTX has none for halves.
+class Divided : public testing::TestWithParam<Format> {};
+
+TEST_P(Divided, QuotientsAndRoots) {
   Format f = GetParam();
-  if (f.bits == 16)
-    GTEST_SKIP() << "PTX has none for halves";
   const size_t n = 600;
   Words a = makeNumbers(f, n, 6), b = makeNumbers(f, n, 7), positive = a;
   for (uint64_t &word : positive)
@@ -329,6 +333,11 @@ INSTANTIATE_TEST_SUITE_P(Formats, Rounded,
                            return std::string(info.param.name);
                          });
 
+INSTANTIATE_TEST_SUITE_P(Formats, Divided, testing::Values(kSingle, kDouble),
+                         [](const auto &info) {
+                           return std::string(info.param.name);
+                         });
+
 TEST(Arithmetic, FlushesAndSaturates) {
   Words a = {1, 0x80000001, 0x00800000, 0x3fc00000, 0xbf800000, 0x7fc00000};
   Words one(a.size(), 0x3f800000);
@@ -344,6 +353,9 @@ TEST(Arithmetic, FlushesAndSaturates) {
   EXPECT_EQ(run("add.rn.f16x2 %d, %a, %b;", 32,
                 {{32, {0xbc003e00}}, {32, {0x34004000}}}),
             (Words{0xba004300}));
+  EXPECT_EQ(run("fma.rz.f32x2 %d, %a, %b, %a;", 64,
+                {{64, {0xbf8000003f800001}}, {64, {0x4000000034000000}}}),
+            (Words{0xc04000003f800002}));
 }
 
 TEST(Arithmetic, ExtremaOfNaNAndZeros) {
@@ -360,6 +372,15 @@ TEST(Arithmetic, ExtremaOfNaNAndZeros) {
             (Words{one, one, NaN, 0, 0, 0x40000000}));
   EXPECT_EQ(of("max.NaN.f32 %d, %a, %b;"),
             (Words{NaN, NaN, NaN, 0, 0, 0x40000000}));
+  // Of three.
+  EXPECT_EQ(run("max.f32 %d, %a, %b, %c;", 32,
+                {{32, {one, NaN, NaN}},
+                 {32, {0, NaN, minus}},
+                 {32, {0x40000000, one, NaN}}}),
+            (Words{0x40000000, one, minus}));
+  EXPECT_EQ(run("min.NaN.f32 %d, %a, %b, %c;", 32,
+                {{32, {one}}, {32, {0}}, {32, {NaN}}}),
+            (Words{NaN}));
   EXPECT_EQ(run("min.f16 %d, %a, %b;", 16,
                 {{16, {0x7e00, 0x8000, 0x3c00}}, {16, {0x3c00, 0, 0xbc00}}}),
             (Words{0x3c00, 0x8000, 0xbc00}));
@@ -780,6 +801,11 @@ TEST(Integers, CarriesGoOn) {
   EXPECT_EQ(run("sub.cc.u32 %t, %a, %b; subc.u32 %d, %a, %b;", 32,
                 {{32, a}, {32, b}}),
             (Words{0xfffffffe, 0, 0xfffffffe, 0}));
+  // Three words of 0 - 1: the borrow goes through.
+  EXPECT_EQ(run("sub.cc.u32 %t, %a, %b; subc.cc.u32 %t, %b, %b; "
+                "subc.u32 %d, %a, 0;",
+                32, {{32, {0, 1}}, {32, {1, 1}}}),
+            (Words{0xffffffff, 1}));
   EXPECT_EQ(run("add.sat.s32 %d, %a, %b;", 32,
                 {{32, {0x7fffffff, 0x80000000}}, {32, {1, 0xffffffff}}}),
             (Words{0x7fffffff, 0x80000000}));

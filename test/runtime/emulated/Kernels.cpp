@@ -13,8 +13,8 @@ using namespace dist;
 using namespace dist::test;
 using namespace dist::emulated;
 
-std::string test::readKernels() {
-  std::ifstream file("test/runtime/emulated/Inputs/kernels.ptx");
+std::string test::readKernels(const std::string &name) {
+  std::ifstream file("test/runtime/emulated/Inputs/" + name);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -12,8 +12,8 @@
 
 namespace dist::test {
 
-/// Inputs/kernels.ptx.
-std::string readKernels();
+/// A file of Inputs/.
+std::string readKernels(const std::string &name = "kernels.ptx");
 
 /// An array on the device, which the host reads and writes in place.
 template <class T> class Array {

@@ -10,8 +10,10 @@ using namespace dist::emulated;
 
 namespace {
 
-TEST(Kernels, EachIsRightInEveryOrder) {
-  std::string ptx = readKernels();
+class EachKernel : public testing::TestWithParam<const char *> {};
+
+TEST_P(EachKernel, IsRightInEveryOrder) {
+  std::string ptx = readKernels(GetParam());
   Memory memory;
   Module module(ptx, "kernels.ptx", memory);
   std::vector<Case> cases = makeCases();
@@ -28,6 +30,10 @@ TEST(Kernels, EachIsRightInEveryOrder) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Files, EachKernel,
+                         testing::Values("kernels.ptx",
+                                         "kernels_sm_100.ptx"));
 
 /// The parameters are those of the source.
 TEST(Kernels, ParametersAreListed) {

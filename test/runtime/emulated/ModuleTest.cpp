@@ -49,7 +49,10 @@ TEST(Module, MessagesNameTheLine) {
   EXPECT_EQ(parse(std::string(kHead) + "/* no end"),
             "m.ptx:4: a comment without its end");
   EXPECT_EQ(parse(std::string(kHead) + ".global .b8 x[300000000];"),
-            "m.ptx:4: an array's size '300000000' is beyond 268435456");
+            "m.ptx:4: an array's size '300000000' is beyond 67108864");
+  EXPECT_EQ(parse(std::string(kHead) + ".global .b8 x[40000000];\n"
+                                       ".global .b8 y[40000000];"),
+            "m.ptx:5: more than 67108864 bytes of variables");
   EXPECT_EQ(parse(std::string(kHead) + ".extern .global .u32 x;"),
             "m.ptx:4: 'x' is defined in no module");
   EXPECT_EQ(parse(std::string(kHead) + ".global .u32 x[2] = {1, 2, 3};"),
@@ -109,6 +112,8 @@ TEST(Module, InstructionsThatAreUnknownAreErrors) {
               std::string("m.ptx:9: ") + line.message)
         << line.text;
   EXPECT_EQ(parseInstruction("add.s32 %r1, %r2, 0x10;"), "");
+  // Any offset is an address, which a launch judges.
+  EXPECT_EQ(parseInstruction("ld.b32 %r1, [s+0x7fffffffffffffff];"), "");
 }
 
 TEST(Module, FunctionsAreChecked) {
@@ -222,7 +227,7 @@ TEST(Memory, BuffersDoNotOverlap) {
   memory.remove(data);
   EXPECT_THROW(memory.remove(data), Error);
   EXPECT_THROW(memory.allocate(0, "d"), Error);
-  EXPECT_THROW(memory.allocate(uint64_t(1) << 60, "d"), Error);
+  EXPECT_THROW(memory.allocate(~uint64_t(0) - 99, "d"), Error);
 }
 
 /// Any prefix of a real module is an error or a module, never a crash.
