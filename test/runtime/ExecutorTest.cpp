@@ -68,6 +68,30 @@ TEST_P(Executor, HandsOverWhatEachRankHolds) {
   }
 }
 
+TEST_P(Executor, HandsWholeResultsOutInTurn) {
+  struct Sink final : ResultSink {
+    void begin(const Output &output) override {
+      names += output.name;
+      EXPECT_FALSE(output.tensor.data);
+    }
+    void write(const void *data, int64_t count) override {
+      auto *from = static_cast<const float *>(data);
+      values.insert(values.end(), from, from + count);
+    }
+    std::string names;
+    std::vector<float> values;
+  } sink;
+  Program program = loadBundle(makeBundle(nameOf("sink.dist"), makeManifest()));
+  RunOptions options = onBackend();
+  options.keepsWholes = false;
+  options.sink = &sink;
+  RunResult result = launch(program, {{"x", makeInput()}}, options);
+  EXPECT_EQ(sink.names, "y");
+  EXPECT_EQ(sink.values, expectedOutput(makeInput()));
+  EXPECT_FALSE(result.outputs[0].tensor.data);
+  EXPECT_EQ(result.outputs[0].tensor.shape, (Shape{rows, width}));
+}
+
 TEST_P(Executor, ConstantsComeWithTheBundle) {
   Manifest manifest = makeManifest();
   manifest.arguments[1].kind = TensorDesc::Constant;
