@@ -10,7 +10,10 @@
 #include "dist/Outputs.h"
 #include "test/runtime/Bundles.h"
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace dist;
 using namespace dist::test;
@@ -472,6 +475,18 @@ TEST(Outputs, AppearAllOrNone) {
   EXPECT_TRUE(
       contains(writeTo(both, both), "both: cannot be written: Is a directory"));
   EXPECT_FALSE(fs::exists(both));
+  // A pipe gets nothing before there are results.
+  manifest.results.clear();
+  add("pipe");
+  std::string pipe = (folder / "pipe.npy").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  std::vector<char> bytes(4096);
+  { ResultFiles files(folder.string(), "", manifest); }
+  EXPECT_EQ(read(reader, bytes.data(), bytes.size()), 0);
+  EXPECT_EQ(writeTo(folder.string(), ""), "");
+  EXPECT_EQ(read(reader, bytes.data(), bytes.size()), 128 + value.bytes());
+  close(reader);
   // More than a process may have open.
   manifest.results.clear();
   for (int i = 0; i < 1500; ++i)
