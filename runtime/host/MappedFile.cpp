@@ -101,15 +101,11 @@ void PagesReadOnce::giveBack() {
   // Fewer take longer to give back than they are worth.
   constexpr int64_t kLeast = 1 << 16;
   const char *from = std::exchange(low, nullptr);
-  if (from && high - from >= kLeast)
-    giveBackPages(from, high - from);
-}
-
-void dist::giveBackPages(const void *data, int64_t bytes) {
-  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)),
-       from = reinterpret_cast<uintptr_t>(data);
-  uintptr_t begin = from / page * page,
-            end = (from + bytes + page - 1) / page * page;
+  if (!from || high - from < kLeast)
+    return;
+  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t begin = reinterpret_cast<uintptr_t>(from) / page * page,
+            end = (reinterpret_cast<uintptr_t>(high) + page - 1) / page * page;
   madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 

@@ -35,10 +35,6 @@ private:
 /// than `limit`. No output replaces the file from then on.
 MappedFile mapFile(const std::string &path, int64_t limit = INT64_MAX);
 
-/// Gives back the pages that hold these bytes. They are read again, from where
-/// they are mapped from, when they are used again.
-void giveBackPages(const void *data, int64_t bytes);
-
 /// Pages of a mapped tensor that this process reads once, from front to back:
 /// it gives them back, so that it never holds more than a step of them. The
 /// kernel may keep them for whoever reads them next. Small tensors are left as
