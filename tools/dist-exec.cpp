@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 using namespace dist;
 
@@ -29,7 +30,7 @@ struct Options {
   std::vector<std::string> bundles, inputs;
   std::string seed; // of inputs that are not given
   bool json = false, isDryRun = false;
-  std::string ranks;
+  std::string ranks, rankMemory;
   RunOptions run;
 };
 
@@ -57,9 +58,13 @@ static std::string describeJson(const Program &program,
 /// Says what ranks would do; whether a run would not fail.
 static bool showRanks(const Options &options) {
   Program program = loadBundle(options.bundles.front());
+  checkInputs(options.inputs, program.manifest);
+  std::optional<int64_t> memory;
+  if (!options.rankMemory.empty())
+    memory = parseMemory(options.rankMemory);
   DryRun found =
       dryRun(program, parseRanks(options.ranks.empty() ? "0" : options.ranks),
-             options.run);
+             options.run, memory);
   if (options.json) {
     nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
     for (const DryRun::Rank &one : found.ranks)
@@ -72,7 +77,8 @@ static bool showRanks(const Options &options) {
                        {"inputs", one.inputs},
                        {"results", one.results},
                        {"arena", one.arena},
-                       {"sent", found.sent}});
+                       {"sent", found.sent},
+                       {"collectives", found.collectives}});
     std::puts(dump({{"ok", found.problems.empty()},
                     {"ranks", std::move(ranks)},
                     {"problems", found.problems}})
@@ -173,6 +179,8 @@ int main(int argc, char **argv) {
       {Kind::Text, "ADDRESS"});
   add("--inputs", options.run.inputs, inputsHelp, {Kind::Text, "shared|root"});
   add("--mpi", options.run.mpi, mpiHelp, {Kind::Text, "openmpi|mpich"});
+  add("--reductions", options.run.reductions, reductionsHelp,
+      {Kind::Text, "place|mpi", {"place", "mpi"}});
   add("--port", options.run.port, portHelp, {Kind::Whole, "N"});
   add("--repeat", options.run.repeat, repeatHelp, {Kind::Whole, "N"});
   add("--trace", options.trace,
@@ -190,6 +198,10 @@ int main(int argc, char **argv) {
   add("--ranks", options.ranks,
       "With --dry-run: which ranks, as in 0,17,100-103 (0)",
       {Kind::Text, "RANKS"});
+  add("--rank-memory", options.rankMemory,
+      "With --dry-run: the memory that a rank may hold, as in 64GiB (what this "
+      "host has)",
+      {Kind::Text, "SIZE"});
   try {
     std::vector<ToolArgument> given =
         readArguments("dist-exec", {argv + 1, argv + argc}, known);
@@ -208,6 +220,8 @@ int main(int argc, char **argv) {
                   ": must be at least 1");
     if (!options.ranks.empty() && !options.isDryRun)
       throw Error("--ranks is for --dry-run: a run has all ranks");
+    if (!options.rankMemory.empty() && !options.isDryRun)
+      throw Error("--rank-memory is for --dry-run: a run has what there is");
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())
       options.run.link = parseLink(options.link);

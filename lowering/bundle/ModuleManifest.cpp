@@ -325,6 +325,9 @@ LogicalResult mlir::dist::describeLowered(ModuleOp module,
     desc.shape.assign(shape.begin(), shape.end());
     desc.bytesSentPerRank =
         site.getAs<IntegerAttr>("bytes_sent_per_rank").getInt();
+    if (auto count = site.getAs<IntegerAttr>("count"))
+      desc.count = count.getInt();
+    desc.inUnknownLoop = site.contains("in_unknown_loop");
     desc.scope = text("scope");
     desc.cause = text("cause");
     // The path of a file may be any bytes, a manifest may not.

@@ -19,8 +19,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTLOWERCOLLECTIVES
@@ -154,6 +156,22 @@ Value Lowering::createIndex(Location loc, ArrayAttr axes) {
   return index;
 }
 
+/// Sets how often an op is done in a run, which has no other function.
+static void setCount(Operation *op, NamedAttrList &site) {
+  int64_t count = 1;
+  for (auto loop = op->getParentOfType<LoopLikeOpInterface>(); loop;
+       loop = loop->getParentOfType<LoopLikeOpInterface>()) {
+    std::optional<APInt> trips = loop.getStaticTripCount();
+    if (!trips)
+      site.set("in_unknown_loop", UnitAttr::get(op->getContext()));
+    else if (llvm::MulOverflow(count, trips->getSExtValue(), count))
+      count = INT64_MAX;
+  }
+  if (count != 1)
+    site.set("count",
+             IntegerAttr::get(IntegerType::get(op->getContext(), 64), count));
+}
+
 int32_t Lowering::addSite(CollectiveOpInterface op, ArrayAttr axes) {
   auto operandType = cast<RankedTensorType>(op->getOperand(0).getType());
   int64_t groupSize = getGroupSize(getAxisRefs(op.getAxes()), mesh.getAxes());
@@ -173,6 +191,7 @@ int32_t Lowering::addSite(CollectiveOpInterface op, ArrayAttr axes) {
   site.set("shape", rewriter.getDenseI64ArrayAttr(operandType.getShape()));
   site.set("bytes_sent_per_rank",
            rewriter.getI64IntegerAttr(op.getBytesSentPerRank(groupSize)));
+  setCount(op, site);
   if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
     site.set("scope", scope);
   if (StringAttr cause = op.getCauseAttr())

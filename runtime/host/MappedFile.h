@@ -57,6 +57,11 @@ private:
   const char *low = nullptr, *high = nullptr;
 };
 
+/// Gives the pages of a mapped file from `begin` to `end` back to the system,
+/// and others beside them: with a page the kernel maps those around it. They
+/// are there again when they are read. Does nothing for other memory.
+void giveBackPages(const char *begin, const char *end);
+
 /// The number of elements of a tensor that stands in `path`. Throws Error,
 /// which names the file, for a shape that none can have.
 int64_t elementsIn(const std::string &path, const std::vector<int64_t> &shape);

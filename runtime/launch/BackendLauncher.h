@@ -36,6 +36,12 @@ public:
   virtual const char *name() const = 0;
   /// What the programs that it runs are compiled for (dist-compile --target).
   virtual const char *target() const = 0;
+  /// How many ranks it runs, and where: "in one process".
+  struct Most {
+    int64_t ranks;
+    const char *where;
+  };
+  virtual Most most() const = 0;
   /// Called once, before anything that takes long: joins other processes that
   /// were started with this one, and has errors written by `tell`. Throws
   /// Error.
@@ -59,6 +65,10 @@ public:
                           const RunOptions &options,
                           const TakeResults &take) const = 0;
 };
+
+/// Throws Error if the options are wrong for a program, or its backend does not
+/// run that.
+void checkStart(const Manifest &manifest, const RunOptions &options);
 
 /// --timeout, or its default.
 std::chrono::milliseconds timeoutOf(const RunOptions &options);

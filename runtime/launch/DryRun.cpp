@@ -2,7 +2,7 @@
 
 #include "dist/DryRun.h"
 #include "dist/Slices.h"
-#include "runtime/rank/Rank.h"
+#include "runtime/launch/BackendLauncher.h"
 
 #include <algorithm>
 #include <charconv>
@@ -49,6 +49,24 @@ std::vector<int64_t> dist::parseRanks(const std::string &text) {
   }
 }
 
+static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+
+int64_t dist::parseMemory(const std::string &text) {
+  double number = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(end, text.data() + text.size() - end);
+  for (double bytes = 1; const char *known : units) {
+    double whole = number * bytes;
+    if (error == std::errc() && unit == known && whole >= 1 && whole < 0x1p62)
+      return static_cast<int64_t>(whole);
+    bytes *= 1024;
+  }
+  throw Error("--rank-memory " + text +
+              ": expected a number and a unit, B, KiB, MiB, GiB or TiB, as in "
+              "64GiB");
+}
+
 //===----------------------------------------------------------------------===//
 // The host
 //===----------------------------------------------------------------------===//
@@ -84,7 +102,6 @@ static int64_t findMemory() {
 }
 
 static std::string formatBytes(int64_t bytes) {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double number = bytes;
   int unit = 0;
   for (; number >= 1024 && unit < 4; ++unit)
@@ -169,14 +186,26 @@ static DryRun::Rank describeRank(const Program &program, const Weights &weights,
 }
 
 DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
-                    const RunOptions &options) {
+                    const RunOptions &options,
+                    std::optional<int64_t> rankMemory) {
   const Manifest &manifest = program.manifest;
   int64_t size = manifest.mesh.size();
   DryRun run;
+  try {
+    // Where nothing is said of it, the run is elsewhere, by whatever backend.
+    if (options.processes || !options.backend.empty())
+      checkStart(manifest, options);
+  } catch (const Error &error) {
+    run.problems.push_back(error.what());
+  }
   run.weights = findWeights(program, options.weights);
   Weights weights(program, run.weights, run);
-  int64_t memory = findMemory(), all = 0;
-  bool isOneHost = options.processes || options.backend == "processes";
+  int64_t memory = rankMemory.value_or(findMemory()), all = 0;
+  std::string there =
+      (rankMemory ? ", and --rank-memory gives it " : ", and this host has ") +
+      formatBytes(memory) + " of memory";
+  bool isOneHost =
+      !rankMemory && (options.processes || options.backend == "processes");
   for (int64_t rank : ranks) {
     if (rank >= size)
       throw Error("--ranks " + std::to_string(rank) +
@@ -187,22 +216,22 @@ DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
     all = std::max(all, one.held());
     if (one.held() > memory)
       run.problems.push_back(one.name + " holds " + formatBytes(one.held()) +
-                             ", and this host has " + formatBytes(memory) +
-                             " of memory");
+                             there);
   }
-  if (options.processes && options.processes != size)
-    run.problems.push_back("-n " + std::to_string(options.processes) +
-                           ": the program's mesh has " + std::to_string(size) +
-                           " devices, and runs on as many processes");
   if (isOneHost && all <= memory && all > memory / size)
     run.problems.push_back(std::to_string(size) + " ranks hold some " +
-                           formatBytes(all) + " each, and this host has " +
-                           formatBytes(memory) +
-                           " of memory for all: run them on several hosts "
+                           formatBytes(all) + " each" + there +
+                           " for all: run them on several hosts "
                            "(--backend mpi)");
   for (const CollectiveDesc &one : manifest.collectives) {
-    run.sent += one.bytesSentPerRank;
-    ++run.collectives;
+    auto add = [&](int64_t &sum, int64_t bytes) {
+      if (__builtin_mul_overflow(bytes, one.count, &bytes) ||
+          __builtin_add_overflow(sum, bytes, &sum))
+        sum = INT64_MAX;
+    };
+    add(run.sent, one.bytesSentPerRank);
+    add(run.collectives, 1);
+    run.hasUnknownLoop |= one.inUnknownLoop;
   }
   return run;
 }
@@ -224,7 +253,9 @@ std::string dist::describeDryRun(const DryRun &run) {
     if (run.collectives > 0)
       text << "  sends " << formatBytes(run.sent) << " in " << run.collectives
            << (run.collectives == 1 ? " collective" : " collectives")
-           << ", each done once\n";
+           << (run.hasUnknownLoop ? ", and more in loops of unknown length, "
+                                    "which count once\n"
+                                  : "\n");
   }
   return text.str();
 }

@@ -54,7 +54,12 @@ static void checkBackend(const RunOptions &options) {
       options.inputs != "root")
     throw Error("--inputs " + options.inputs +
                 ": expected shared or root; an input is --input NAME=VALUE");
+  const std::string &reductions = options.reductions;
+  if (!reductions.empty() && reductions != "place" && reductions != "mpi")
+    throw Error("--reductions " + reductions + ": expected place or mpi");
   if (&launcher != &mpiLauncher()) {
+    if (reductions == "mpi")
+      throw Error("--reductions mpi: these are MPI's own: give --backend mpi");
     if (!options.bindAddress.empty() || options.port)
       throw Error(std::string(options.port ? "--port" : "--bind-address") +
                   " is for ranks on several hosts: give --backend mpi");
@@ -221,11 +226,9 @@ secondsOf(const std::vector<std::vector<Interval>> &ranks) {
   return seconds;
 }
 
-RunResult dist::launch(const Program &program, const Inputs &inputs,
-                       const RunOptions &options) {
+void dist::checkStart(const Manifest &manifest, const RunOptions &options) {
   checkBackend(options);
   const BackendLauncher &launcher = findLauncher(options);
-  const Manifest &manifest = program.manifest;
   if (manifest.target != launcher.target())
     throw Error("the program is compiled for target " + manifest.target +
                 ", but --backend " + launcher.name() + " runs those for " +
@@ -234,9 +237,21 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     throw Error("-n " + std::to_string(options.processes) + ": " +
                 describeDevices(manifest.mesh) +
                 ", and runs on as many processes");
+  BackendLauncher::Most most = launcher.most();
+  if (manifest.mesh.size() > most.ranks)
+    throw Error("the mesh has " + std::to_string(manifest.mesh.size()) +
+                " ranks; --backend " + launcher.name() + " runs at most " +
+                std::to_string(most.ranks) + " " + most.where);
   if (options.repeat < 1)
     throw Error("--repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");
+}
+
+RunResult dist::launch(const Program &program, const Inputs &inputs,
+                       const RunOptions &options) {
+  const Manifest &manifest = program.manifest;
+  checkStart(manifest, options);
+  const BackendLauncher &launcher = findLauncher(options);
   Arguments arguments(program, inputs, options.weights);
   RunResult result;
   RanksResult ranks =

@@ -357,6 +357,7 @@ namespace {
 struct MpiLauncher final : BackendLauncher {
   const char *name() const override { return "mpi"; }
   const char *target() const override { return "cpu"; }
+  Most most() const override { return {maxRanks, "on all hosts"}; }
   void begin(const RunOptions &options, const Tell &tell) const override {
     if (options.link.enabled())
       throw Error("--link emulates the link of ranks of one host; --backend "
@@ -462,6 +463,7 @@ static std::string describeProgram(const Manifest &manifest,
   program.number<uint32_t>(options.streams.kind);
   program.number(options.streams.seed);
   program.number<uint8_t>(options.directConvolutions);
+  program.number<uint8_t>(options.reductions == "mpi");
   program.number<uint8_t>(options.padding == Padding::Poison);
   program.number<uint8_t>(options.stepControl != nullptr);
   writer.text(program.take());
@@ -538,6 +540,13 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
       library.sizeOfHost();
   // Not destroyed after a failure: messages may be under way.
   auto &link = *new MpiLink(library, spins);
+  if (options.reductions == "mpi") {
+    std::vector<bool> reduce(topology.comms.size());
+    for (const CollectiveDesc &one : manifest.collectives)
+      if (!one.reduce.empty() && one.comm >= 0)
+        reduce.at(one.comm) = true;
+    link.useReductions(topology, reduce);
+  }
   auto &run = *new MessagesRun(
       topology, {options.link, options.streams, options.directConvolutions},
       {{session->rank, &link}}, spins ? 1 : 0);

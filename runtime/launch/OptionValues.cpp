@@ -339,6 +339,20 @@ Inputs dist::readInputs(const std::vector<std::string> &options,
   return inputs;
 }
 
+void dist::checkInputs(const std::vector<std::string> &options,
+                       Manifest manifest) {
+  // A number is as good in one element; what a file has is compared.
+  for (const std::string &option : options) {
+    Tensor tensor;
+    auto [name, value] = splitNamed(option, namesOfInputs(manifest));
+    for (TensorDesc &desc : manifest.arguments)
+      if (desc.kind == TensorDesc::Input && desc.name == name &&
+          !readTensorFile(value, tensor))
+        desc.globalShape.clear();
+  }
+  readInputs(options, manifest);
+}
+
 std::map<std::string, std::string>
 dist::describeRandom(const std::vector<std::string> &options,
                      const Manifest &manifest, const RandomInputs &random) {

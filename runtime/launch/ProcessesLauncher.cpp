@@ -161,6 +161,7 @@ struct AskedSteps final : StepSource {
 struct ProcessesLauncher final : BackendLauncher {
   const char *name() const override { return "processes"; }
   const char *target() const override { return "cpu"; }
+  Most most() const override { return {1024, "on one host"}; }
   RanksResult run(const Program &program, const Arguments &arguments,
                   const RunOptions &options,
                   const TakeResults &take) const override;
@@ -187,11 +188,6 @@ RanksResult ProcessesLauncher::run(const Program &program,
                                    const TakeResults &take) const {
   const Manifest &manifest = program.manifest;
   int64_t ranks = manifest.mesh.size();
-  constexpr int64_t maxRanks = 1024;
-  if (ranks > maxRanks)
-    throw Error("the mesh has " + std::to_string(ranks) +
-                " ranks; --backend processes runs at most " +
-                std::to_string(maxRanks) + " on one host");
   ProcessesRun run(topologyOf(manifest),
                    {options.link, options.streams, options.directConvolutions},
                    rankBytes(manifest),

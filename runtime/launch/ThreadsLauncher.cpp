@@ -40,17 +40,13 @@ struct SteppedRun final : RanksMemory, StepSource {
 struct ThreadsLauncher final : BackendLauncher {
   const char *name() const override { return "threads"; }
   const char *target() const override { return "cpu"; }
+  // Each takes a stack, some memory, and its turn on the cores.
+  Most most() const override { return {4096, "in one process"}; }
 
   RanksResult run(const Program &program, const Arguments &arguments,
                   const RunOptions &options,
                   const TakeResults &take) const override {
     const Manifest &manifest = program.manifest;
-    // Each takes a stack, some memory, and its turn on the cores.
-    constexpr int64_t maxRanks = 4096;
-    if (manifest.mesh.size() > maxRanks)
-      throw Error("the mesh has " + std::to_string(manifest.mesh.size()) +
-                  " ranks; --backend threads runs at most " +
-                  std::to_string(maxRanks) + " in one process");
     // Until all ranks have ended: they read each other's memory.
     std::vector<Executor> executors(manifest.mesh.size(),
                                     {program, arguments, options.padding});

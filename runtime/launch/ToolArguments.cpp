@@ -25,8 +25,9 @@ static constexpr struct {
      "overlap overlap-memory plan recompute schedule schedule-name statistics "
      "target turns v weights"},
     {"dist-exec",
-     "backend bind-address dry-run input inputs json link mpi n output "
-     "port random ranks repeat streams timeout trace weights"},
+     "backend bind-address dry-run input inputs json link mpi n output port "
+     "random rank-memory ranks reductions repeat streams timeout trace "
+     "weights"},
     {"dist-import", "bind locations o operators weights"},
     {"dist-report",
      "all assume-masks bind compare fuse-transposes join-halos json link "
@@ -38,8 +39,9 @@ static constexpr struct {
      "in-order input inputs join-halos json link loss loss-of machine mcpu "
      "mesh mpi n "
      "opt-level optimizer output overlap overlap-memory perturbed-runs plan "
-     "port random recompute reference repeat resume rtol save save-every "
-     "save-shard schedule schedule-name seed steps streams target timeout "
+     "port random recompute reductions reference repeat resume rtol save "
+     "save-every save-shard schedule schedule-name seed steps streams target "
+     "timeout "
      "trace train train-parameters turns v verify weights"}};
 
 /// What other programs call options, and what to write if the tool has

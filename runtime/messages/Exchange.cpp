@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 using namespace dist;
@@ -264,6 +265,79 @@ bool Exchange::reduceShares() {
 }
 
 //===----------------------------------------------------------------------===//
+// Reductions by the library
+//===----------------------------------------------------------------------===//
+
+/// Whether the library does it. Of a reduce_scatter it counts in 32 bits.
+bool Exchange::isLibrarys() const {
+  if (call->kind == CollectiveKind::ReduceScatter) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (call->outer * call->whole * call->inner > kMost)
+      return false;
+  } else if (call->kind != CollectiveKind::AllReduce) {
+    return false;
+  }
+  return link.canReduce(call->comm, call->dtype, call->op);
+}
+
+bool Exchange::reduceByLibrary() {
+  PointToPoint::Reduction sum{call->comm, call->dtype, call->op,
+                              call->in,   call->out,   call->whole};
+  if (call->kind == CollectiveKind::AllReduce) {
+    // It is not told of another call by others.
+    if (!hear())
+      return false;
+    link.startReduction(sum, requests);
+    return finish();
+  }
+  // All blocks, one after the other.
+  const char *in = static_cast<const char *>(call->in);
+  char *out = static_cast<char *>(call->out);
+  int64_t bytes = dtypeBytes(call->dtype);
+  std::vector<Parcel> blocks, own;
+  for (int64_t to = 0; to < comm->size; ++to)
+    add(blocks, to, findCopies(*call, *comm, me, to));
+  add(own, me, findCopies(*call, *comm, me, me));
+  counts.assign(comm->size, 0);
+  sum.count = 0;
+  bool isPacked =
+      place(blocks, const_cast<char *>(in), &Copy::in, &Copy::Loop::in) != 0;
+  for (const Parcel &block : blocks) {
+    isPacked |= block.data != in + sum.count * bytes;
+    counts[block.place] = block.bytes / bytes;
+    sum.count += counts[block.place];
+  }
+  if (isPacked) {
+    char *at = outgoing.get(sum.count * bytes);
+    sum.in = at;
+    for (const Parcel &block : blocks)
+      for (const Copy &copy : block.copies) {
+        copy.packing().apply(in, at);
+        at += copy.bytes();
+      }
+  }
+  placeRest(own, incoming.get(place(own, out, &Copy::out, &Copy::Loop::out)));
+  if (!own.empty())
+    sum.out = own.front().data;
+  sum.counts = counts.data();
+  if (!hear())
+    return false;
+  link.startReduction(sum, requests);
+  if (!finish())
+    return false;
+  for (const Parcel &block : own) {
+    const char *data = block.data;
+    for (const Copy &copy : block.copies) {
+      if (data != out + copy.out)
+        copy.unpacking().apply(data, out);
+      data += copy.bytes();
+    }
+  }
+  fillRest(*call, *comm, me, out);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
 // Rows that indices name
 //===----------------------------------------------------------------------===//
 
@@ -427,8 +501,12 @@ bool Exchange::run(const CollectiveCall &given, int64_t &sent) {
   bool isDone;
   switch (call->kind) {
   case CollectiveKind::AllReduce:
-    isDone = call->whole * dtypeBytes(call->dtype) <= kSmall ? reduceSmall()
-                                                             : reduceShares();
+    isDone = isLibrarys() ? reduceByLibrary()
+             : call->whole * dtypeBytes(call->dtype) <= kSmall ? reduceSmall()
+                                                               : reduceShares();
+    break;
+  case CollectiveKind::ReduceScatter:
+    isDone = isLibrarys() ? reduceByLibrary() : copyOrAddUp();
     break;
   case CollectiveKind::GatherRows:
     isDone = gatherRows();

@@ -9,6 +9,8 @@
 // these: each rank sends 2 (p - 1) / p of the operand, as the ring of Patarasuk
 // and Yuan does (2009). If it is small, each sends all to all.
 //
+// Where the library's own reductions are wanted, they do what they can.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_RUNTIME_MESSAGES_EXCHANGE_H
@@ -65,6 +67,8 @@ private:
   bool copyOrAddUp();
   bool reduceSmall();
   bool reduceShares();
+  bool isLibrarys() const;
+  bool reduceByLibrary();
   bool exchangeRows();
   bool gatherRows();
   bool reduceRows();
@@ -87,6 +91,8 @@ private:
   /// By member: theirs, and what it said to them.
   std::vector<Hello> hellos, said;
   Scratch outgoing, incoming;
+  /// Of a reduction by the library, by member.
+  std::vector<int32_t> counts;
   /// Of calls with a plan, by member: the rows of this rank that it names.
   std::vector<std::vector<int64_t>> asked;
 };

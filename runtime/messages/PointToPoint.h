@@ -1,12 +1,14 @@
 //===- PointToPoint.h - Messages between ranks ------------------*- C++ -*-===//
 //
-// What a library of messages (MPI) has to offer.
+// What a library of messages (MPI) has to offer: messages, and perhaps
+// reductions of its own.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_RUNTIME_MESSAGES_POINTTOPOINT_H
 #define DIST_RUNTIME_MESSAGES_POINTTOPOINT_H
 
+#include "dist/runtime.h"
 #include "runtime/local/Waiting.h"
 
 #include <cstdint>
@@ -41,6 +43,31 @@ public:
   /// Waits until all of `requests` are done, and clears them. False if the run
   /// of `waiting` has failed meanwhile. Throws Error.
   virtual bool wait(Requests &requests, const Waiting &waiting) = 0;
+
+  /// A reduction by the library, in an order of its own.
+  struct Reduction {
+    /// Number of the communicator in the topology.
+    int32_t comm;
+    dist_dtype dtype;
+    dist_op op;
+    /// `in` may be `out` if all get all.
+    const void *in;
+    void *out;
+    int64_t count;
+    /// Null if all get all. Else how many of the `count` elements each member
+    /// gets, by place; to stay until it is done.
+    const int32_t *counts = nullptr;
+  };
+  /// Whether such reductions are wanted over communicator `comm`, and the
+  /// library has this one: its results are those in the order of places, but
+  /// for rounding. All members hear the same.
+  virtual bool canReduce(int32_t comm, dist_dtype, dist_op) const {
+    return false;
+  }
+  /// Starts one. Those of a communicator are started in the same order by all
+  /// members: a program has it on one stream (VerifySchedule.cpp). Throws
+  /// Error.
+  virtual void startReduction(const Reduction &, Requests &) {}
 };
 
 } // namespace dist

@@ -9,6 +9,8 @@
 #ifndef DIST_RUNTIME_MPI_MPILIBRARY_H
 #define DIST_RUNTIME_MPI_MPILIBRARY_H
 
+#include "dist/runtime.h"
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,6 +36,20 @@ public:
                           int64_t bytes) = 0;
   /// Whether it is done; not to be asked again then.
   virtual bool test(int64_t request) = 0;
+
+  /// Makes a communicator of the processes that give the same `group`, in the
+  /// order of `place`; all processes call it. Returns its number.
+  virtual int64_t split(int64_t group, int64_t place) = 0;
+  /// Whether MPI has a reduction with the results of the runtime, but for
+  /// rounding.
+  virtual bool canReduce(dist_dtype dtype, dist_op op) const = 0;
+  /// Start one over such a communicator; return a request. At most 2^31 - 1
+  /// elements. `in` may be `out`; `counts` stay until it is done.
+  virtual int64_t allReduce(int64_t comm, dist_dtype dtype, dist_op op,
+                            const void *in, void *out, int64_t count) = 0;
+  virtual int64_t reduceScatter(int64_t comm, dist_dtype dtype, dist_op op,
+                                const void *in, void *out,
+                                const int32_t *counts) = 0;
 
   /// Gives all processes what the first one has.
   virtual void broadcast(void *data, int64_t bytes) = 0;

@@ -5,6 +5,9 @@
 
 #include "runtime/messages/PointToPoint.h"
 #include "runtime/mpi/MpiLibrary.h"
+#include "runtime/rank/Rank.h"
+
+#include <map>
 
 namespace dist {
 
@@ -19,9 +22,17 @@ public:
              Requests &requests) override;
   bool wait(Requests &requests, const Waiting &waiting) override;
 
+  /// From here on MPI's own reductions are wanted on those communicators that
+  /// `reduce`, by number; all processes call it, with the same.
+  void useReductions(const Topology &topology, const std::vector<bool> &reduce);
+  bool canReduce(int32_t comm, dist_dtype dtype, dist_op op) const override;
+  void startReduction(const Reduction &reduction, Requests &requests) override;
+
 private:
   MpiLibrary &library;
   const bool spins;
+  /// MPI's communicators, by number in the topology.
+  std::map<int32_t, int64_t> comms;
 };
 
 } // namespace dist

@@ -331,7 +331,8 @@ std::string dist::findUpdateProblem(const Manifest &manifest) {
 
 static CollectiveDesc readCollective(const Json &json, size_t communicators) {
   checkKeys(json, {"op", "comm", "axes", "reduce", "dtype", "shape",
-                   "bytes_sent_per_rank", "scope", "cause", "location"});
+                   "bytes_sent_per_rank", "count", "in_unknown_loop", "scope",
+                   "cause", "location"});
   CollectiveDesc desc;
   desc.op = json.at("op").get<std::string>();
   int64_t comm = json.contains("comm") ? integerOf(json.at("comm")) : -1;
@@ -346,6 +347,12 @@ static CollectiveDesc readCollective(const Json &json, size_t communicators) {
     desc.shape = readShape(json.at("shape"));
   if (json.contains("bytes_sent_per_rank"))
     desc.bytesSentPerRank = integerOf(json.at("bytes_sent_per_rank"));
+  if (json.contains("count"))
+    desc.count = integerOf(json.at("count"));
+  if (desc.count < 0)
+    throw Error("a collective is done " + std::to_string(desc.count) +
+                " times");
+  desc.inUnknownLoop = json.value("in_unknown_loop", false);
   desc.scope = json.value("scope", "");
   desc.cause = json.value("cause", "");
   desc.location = json.value("location", "");
@@ -570,6 +577,10 @@ static WrittenJson writeCollective(const CollectiveDesc &desc) {
   json["dtype"] = desc.dtype;
   json["shape"] = desc.shape;
   json["bytes_sent_per_rank"] = desc.bytesSentPerRank;
+  if (desc.count != 1)
+    json["count"] = desc.count;
+  if (desc.inUnknownLoop)
+    json["in_unknown_loop"] = true;
   json["scope"] = desc.scope;
   json["cause"] = desc.cause;
   json["location"] = desc.location;

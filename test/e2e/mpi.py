@@ -4,6 +4,7 @@
 mpi.py [REGEX]: only cases whose name matches.
 
 - `bits_MODEL`: forward and gradients of a model have the bits of threads, by Open MPI and by MPICH;
+- `reductions`: `--reductions mpi` gives integers as they are, and floats but for rounding, also gradients of a model;
 - `train`: a run of training has the same losses and checkpoints, and goes on with threads;
 - `results`: no process holds a whole result that is written;
 - `inputs`: a host that lacks a file of --input is named, and sent its part with --inputs=root;
@@ -37,7 +38,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import npy  # noqa: E402
 import processes  # noqa: E402
 import xunit  # noqa: E402
-from bits import MODELS, read  # noqa: E402
+from bits import MODELS, check_near, read  # noqa: E402
 
 # Open MPI does not start as root, nor more ranks than cores, unless told.
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -68,6 +69,84 @@ def find_processes(program, argument):
         if words[0] == program and argument in words:
             found.append(int(name))
     return sorted(found)
+
+
+def write_reductions(path):
+    """Reductions of each kind, over all of four ranks and over two, also on streams. Returns the results that MPI may round
+    otherwise, and those that it must not change."""
+    rounded, exact, arguments, lines, results, returned = set(), set(), [], [], [], []
+
+    def add(kind, type, op, over, dim, stream):
+        number = len(results)
+        devices = 4 if len(over) == 2 else 2
+        shape = f"tensor<2x12x700x{type}>"
+        local = {None: [2, 12, 700], 0: [2 // devices, 12, 700], 1: [2, 12 // devices, 700]}[dim]
+        result = f"tensor<{'x'.join(map(str, local))}x{type}>"
+        axes = ", ".join(f'"{axis}"' for axis in over)
+        cut = "[" + ", ".join(f"{{{axes}}}" if i == dim else "{}" for i in range(3)) + "]"
+        arguments.append(
+            f'%a{number}: {shape} {{dist.input = "a{number}", dist.global_type = tensor<8x12x700x{type}>, dist.sharding = #dist.sharding<@m, [{{"x", "y"}}, {{}}, {{}}]>}}'
+        )
+        where = f" {{dist.stream = {stream} : i32}}" if stream else ""
+        shapes = f"dim {dim} over {axes}{where} : {shape} -> {result}" if dim is not None else f"over {axes}{where} : {shape}"
+        lines.append(f"  %r{number} = dist.{kind} %a{number} {op} {shapes}")
+        # Over one axis, those along the other differ: each has a part of its own.
+        whole, others = shape, [axis for axis in "xy" if axis not in over]
+        if others:
+            lines.append(f'  %w{number} = dist.all_gather %r{number} dim 2 over "{others[0]}" : {result} -> {result.replace("700", "1400")}')
+            result, whole = result.replace("700", "1400"), shape.replace("700", "1400")
+        returned.append((f"%{'w' if others else 'r'}{number}", result))
+        name = f"{kind}{number}_{op}_{type}_over_{'_'.join(over)}_dim_{dim}_stream_{stream}"
+        results.append(f'{result} {{dist.output = "{name}", dist.global_type = {whole}, dist.sharding = #dist.sharding<@m, {cut}>}}')
+        (rounded if type in ("f32", "f64") and op == "sum" else exact).add(name + ".npy")
+
+    kinds = [("f32", "sum"), ("f64", "sum"), ("bf16", "sum"), ("f32", "max"), ("i64", "sum"), ("i32", "max"), ("i16", "min"), ("i8", "sum"), ("i1", "sum")]
+    # What is on a stream comes last: it is in flight to the end.
+    for stream in 0, 1:
+        for over in "xy", "y":
+            for type, op in kinds:
+                for kind, dim in ("all_reduce", None), ("reduce_scatter", 0), ("reduce_scatter", 1):
+                    if dim != 0 or len(over) == 1:
+                        add(kind, type, op, over, dim, stream * len(over))
+    values = ", ".join(value for value, _ in returned)
+    types = ", ".join(type for _, type in returned)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(
+            'dist.mesh @m ["x" = 2, "y" = 2]\n'
+            f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n" + "\n".join(lines) + f"\n  return {values} : {types}\n}}\n"
+        )
+    return rounded, exact
+
+
+def check_reductions(work):
+    module, bundle = os.path.join(work, "reduce.mlir"), os.path.join(work, "reduce.dist")
+    rounded, exact = write_reductions(module)
+    processes.run("dist-compile", module, "-o", bundle)
+
+    def execute(name, *command):
+        folder = os.path.join(work, name)
+        processes.succeed([*command, "--random=1", f"--output={folder}"])
+        return folder
+
+    own = [processes.EXEC, bundle]
+    expected = execute("threads", *own)
+    for family in FAMILIES:
+        found = execute(family, *start(family, 4), *own, BACKEND, "--reductions=mpi")
+        for name in exact:
+            assert npy.read(os.path.join(found, name)) == npy.read(os.path.join(expected, name)), f"{family}: {name}"
+        changed = 0
+        for name in rounded:
+            _, _, want = npy.read(os.path.join(expected, name))
+            _, _, got = npy.read(os.path.join(found, name))
+            largest = max(map(abs, want))
+            assert all(abs(a - b) <= 1e-6 * largest for a, b in zip(want, got)), f"{family}: {name}"
+            changed += want != got
+        # Or nobody has asked MPI.
+        assert changed > 0, f"{family} adds in the order of places"
+    said = subprocess.run([*own, "--random=1", "--reductions=mpi"], capture_output=True, text=True)
+    assert said.returncode == 1 and "--reductions mpi: these are MPI's own: give --backend mpi" in said.stderr, said
+    near = [lambda ranks, family=family: (start(family, ranks), BACKEND, "--reductions=mpi", "--streams=late") for family in FAMILIES]
+    processes.check_results("gpt2", "tp_cp_dp", work, lambda want, got, way: check_near(way, got, want), *near)
 
 
 class Ends(processes.Failures):
@@ -149,6 +228,7 @@ class Ends(processes.Failures):
             ranks = [*start(family, 1), *execute, "--random=1", ":", "-n", "1", *execute]
             self.say([*ranks, "--random=2"], "rank 1 has other values of 't' than rank 0")
             self.say([*ranks, "--random=1", "--streams=late"], "rank 1 has another program than rank 0, or runs it another way")
+            self.say([*ranks, "--random=1", "--reductions=mpi"], "rank 1 has another program than rank 0, or runs it another way")
             self.say([*ranks, "--random=1", "--repeat=2"], "rank 1 has another program than rank 0, or runs it another way")
             for options, said in (["--repeat=x"], "--repeat x: expected a whole number"), ([BACKEND, "--random=1", "--repeat=0"], "--repeat 0: must be at least 1"), (["--backend=mpi", "--timeout=0"], "--timeout 0: must be more than 0"):
                 self.say([*start(family, 2), processes.EXEC, bundle, *options], said)
@@ -355,6 +435,7 @@ def main():
                 lambda work, model=model, schedule=schedule: processes.check_bits(model, schedule, work, *ways(FAMILIES)),
             )
         if FAMILIES:
+            add("reductions", check_reductions)
             add("train", lambda work: processes.Training(work).check(BACKEND, start(FAMILIES[0], 2)))
             add("results", lambda work: processes.check_results(work, [(start(family, 4), [BACKEND], 300) for family in FAMILIES]))
             add("inputs", check_inputs)

@@ -541,8 +541,10 @@ TEST_P(Collectives, EveryCommunicatorEveryDtype) {
   auto trySome = [&](dist_rank *rank) {
     return tryAll(rank, {DIST_F32, DIST_BF16});
   };
-  if (mesh.size() <= 8)
+  if (mesh.size() <= 8) {
     EXPECT_EQ(runMessages(topology, trySome), "");
+    EXPECT_EQ(runMessages(topology, trySome, /*reduces=*/true), "");
+  }
   if (forkedMemoryHasNew && mesh.size() <= 6)
     EXPECT_EQ(runProcesses(topology, trySome), "");
 }
@@ -588,6 +590,27 @@ TEST_P(Reductions, AreCombinedInTheOrderOfThePlaces) {
     });
     EXPECT_EQ(message, "");
   }
+}
+
+/// --reductions mpi: of three operands the first is added last. In the order of
+/// places the sum is 0.
+TEST(LibrarysReductions, AreInItsOwnOrder) {
+  auto body = [](dist_rank *rank) {
+    const float operands[3] = {1.0f, 1e8f, -1e8f};
+    std::vector<float> in(15, operands[rank->index]), out(15);
+    for (int32_t count : {1, 15}) {
+      EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_F32, DIST_SUM, count,
+                                in.data(), out.data()),
+                0);
+      EXPECT_EQ(out[count - 1], 1.0f);
+    }
+    EXPECT_EQ(dist_reduce_scatter(rank, 0, 0, -1, DIST_F32, DIST_SUM, 3, 5, 1,
+                                  in.data(), out.data()),
+              0);
+    EXPECT_EQ(out[0], 1.0f);
+    return 0;
+  };
+  EXPECT_EQ(runMessages(line(3), body, /*reduces=*/true), "");
 }
 
 // In f16, 2048 + 1 + 1 is 2048 if every step rounds, and 2050 if only the last.

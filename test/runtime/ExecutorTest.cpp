@@ -170,10 +170,19 @@ TEST(DryRun, SaysWhatARankLoadsHoldsAndSends) {
                                       "  holds 4.3 KiB: 192 B of parameters, "
                                       "72 B of inputs, 72 B of results, 4.0 "
                                       "KiB of all else\n"
-                                      "  sends 72 B in 1 collective, each "
-                                      "done once\n"));
+                                      "  sends 72 B in 1 collective\n"));
   EXPECT_TRUE(contains(distExec(bundle + " --dry-run --json").output,
                        R"({"rank":0,"loaded":192,"slices":2,"mapped":96,)"));
+  // In a loop of 24 turns.
+  manifest.collectives[0].count = 24;
+  std::string loops = makeBundle("dry_loops.dist", manifest);
+  EXPECT_TRUE(contains(distExec(loops + " --dry-run").output,
+                       "  sends 1.7 KiB in 24 collectives\n"));
+  manifest.collectives[0].inUnknownLoop = true;
+  loops = makeBundle("dry_unknown.dist", manifest);
+  EXPECT_TRUE(contains(distExec(loops + " --dry-run").output,
+                       "  sends 1.7 KiB in 24 collectives, and more in loops "
+                       "of unknown length, which count once\n"));
 }
 
 TEST(DryRun, SaysWhereARunWouldFail) {
@@ -185,6 +194,17 @@ TEST(DryRun, SaysWhereARunWouldFail) {
         std::pair("--dry-run --ranks 3-1", "--ranks 3-1: expected numbers of "
                                            "ranks, as in 0,17,100-103"),
         std::pair("--dry-run -n 3", "-n 3: the program's mesh has 4 devices"),
+        std::pair("--dry-run --backend gpu", "--backend gpu: not in this"),
+        std::pair("--dry-run --input z=1", "--input z=1: the program has no "
+                                           "input 'z'; its inputs are: x"),
+        std::pair("--dry-run --input x=1e99", "1e99 is beyond the numbers"),
+        std::pair("--dry-run --rank-memory 1", "--rank-memory 1: expected a "
+                                               "number and a unit"),
+        std::pair("--dry-run --rank-memory -1GiB", "--rank-memory -1GiB: exp"),
+        std::pair("--dry-run --rank-memory 1KiB",
+                  "rank 0 (dp=0, tp=0) holds 4.3 KiB, and --rank-memory gives "
+                  "it 1.0 KiB of memory"),
+        std::pair("--rank-memory 1KiB", "--rank-memory is for --dry-run"),
         std::pair("--ranks 1", "--ranks is for --dry-run")}) {
     CommandResult result = distExec(bundle + " " + options);
     EXPECT_EQ(result.status, 1);
@@ -202,6 +222,10 @@ TEST(DryRun, SaysWhereARunWouldFail) {
   EXPECT_TRUE(contains(
       distExec(makeBundle("dry_large.dist", manifest) + " --dry-run").output,
       "rank 0 (dp=0, tp=0) holds 32.0 TiB, and this host has "));
+  EXPECT_EQ(distExec(testing::TempDir() + "/dry_large.dist --dry-run "
+                                          "--rank-memory 32.1TiB")
+                .status,
+            0);
 }
 
 /// A run of these would be no test.
@@ -222,6 +246,10 @@ TEST(DryRun, TakesManyRanks) {
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(count(result.output, "loads "), 10000 / 100 * 8);
   EXPECT_TRUE(contains(result.output, "rank 9999 (dp=99, tp=99):\n  holds "));
+  EXPECT_TRUE(contains(
+      distExec(testing::TempDir() + "/dry_many.dist --dry-run -n 10000").output,
+      "the mesh has 10000 ranks; --backend processes runs at most 1024 on one "
+      "host"));
 }
 
 TEST(Launcher, NamesTheBackendsThereAre) {

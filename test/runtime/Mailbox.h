@@ -1,7 +1,8 @@
 //===- Mailbox.h - Messages between threads, for tests ----------*- C++ -*-===//
 //
 // Takes nothing before it is received, so that memory that is used too early
-// shows. A message that is longer or shorter than expected is an error.
+// shows. A message that is longer or shorter than expected is an error. If
+// asked to, it has reductions of its own, which begin with the last place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,8 +10,11 @@
 #define DIST_TEST_RUNTIME_MAILBOX_H
 
 #include "dist/Tensor.h"
+#include "runtime/collectives/Reduce.h"
 #include "runtime/messages/PointToPoint.h"
+#include "runtime/rank/Rank.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -23,6 +27,9 @@ namespace dist::test {
 
 class Mailbox {
 public:
+  /// With a topology, whose communicators it reduces over.
+  explicit Mailbox(const Topology *reduces = nullptr) : reduces(reduces) {}
+
   class Link final : public PointToPoint {
   public:
     Link(Mailbox &box, int64_t rank) : box(box), rank(rank) {}
@@ -68,9 +75,30 @@ public:
       return true;
     }
 
+    bool canReduce(int32_t, dist_dtype, dist_op) const override {
+      return box.reduces;
+    }
+    void startReduction(const Reduction &one, Requests &requests) override {
+      std::lock_guard<std::mutex> lock(box.mutex);
+      const Communicator &comm = box.reduces->comms[one.comm];
+      int64_t turn = turns[one.comm]++;
+      auto &parts = box.reductions[{one.comm, comm.group[rank], turn}];
+      parts.resize(comm.size);
+      parts[comm.place[rank]] = {box.next, one};
+      requests.push_back(box.next);
+      box.open.emplace(box.next++, State());
+      if (std::all_of(parts.begin(), parts.end(),
+                      [](const auto &part) { return part.first; })) {
+        box.reduce(parts);
+        box.reductions.erase({one.comm, comm.group[rank], turn});
+      }
+    }
+
   private:
     Mailbox &box;
     const int64_t rank;
+    /// How many reductions it has started, by communicator.
+    std::map<int32_t, int64_t> turns;
   };
 
 private:
@@ -98,8 +126,34 @@ private:
     }
   }
 
+  /// Of all members, by place.
+  void reduce(
+      const std::vector<std::pair<int64_t, PointToPoint::Reduction>> &parts) {
+    const PointToPoint::Reduction &first = parts[0].second;
+    int64_t size = dtypeBytes(first.dtype);
+    std::vector<char> whole(first.count * size);
+    std::vector<const char *> ins;
+    for (const auto &[id, part] : parts)
+      ins.insert(ins.begin(), static_cast<const char *>(part.in));
+    reduceBuffers(first.dtype, first.op, ins, {whole.data()}, first.count);
+    const char *at = whole.data();
+    for (size_t place = 0; place < parts.size(); ++place) {
+      const auto &[id, part] = parts[place];
+      if (part.count != first.count || part.op != first.op)
+        open.at(id).error = "members of a group reduce something else";
+      int64_t bytes = (part.counts ? part.counts[place] : part.count) * size;
+      std::memcpy(part.out, at, bytes);
+      at += part.counts ? bytes : 0;
+      open.at(id).isDone = true;
+    }
+  }
+
+  const Topology *reduces;
   std::mutex mutex;
   int64_t next = 1;
+  std::map<std::tuple<int32_t, int64_t, int64_t>,
+           std::vector<std::pair<int64_t, PointToPoint::Reduction>>>
+      reductions;
   std::map<int64_t, State> open;
   std::map<Way, std::deque<std::pair<int64_t, PointToPoint::Outgoing>>> sent;
   std::map<Way, std::deque<std::pair<int64_t, PointToPoint::Incoming>>> wanted;

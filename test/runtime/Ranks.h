@@ -54,10 +54,11 @@ std::string runThreads(const Topology &topology, Body body) {
   return ok ? "" : run.message();
 }
 
-/// The same, for ranks that send messages.
+/// The same, for ranks that send messages, by a library that also `reduces`.
 template <class Body>
-std::string runMessages(const Topology &topology, Body body) {
-  Mailbox box;
+std::string runMessages(const Topology &topology, Body body,
+                        bool reduces = false) {
+  Mailbox box(reduces ? &topology : nullptr);
   std::deque<Mailbox::Link> links;
   MessagesRun::Links ofRanks;
   for (int64_t rank = 0; rank < topology.mesh.size(); ++rank)

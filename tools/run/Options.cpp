@@ -36,6 +36,8 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
       mpi("mpi", cl::desc(host::mpiHelp), cl::value_desc("openmpi|mpich"),
           cl::cat(category)),
       port("port", cl::desc(host::portHelp), cl::init(0), cl::cat(category)),
+      reductions("reductions", cl::desc(host::reductionsHelp),
+                 cl::value_desc("place|mpi"), cl::cat(category)),
       timeout("timeout", cl::desc(host::timeoutHelp), cl::value_desc("SECONDS"),
               cl::cat(category)),
       inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
@@ -124,6 +126,7 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   options.port = port;
   options.inputs = inputsFrom;
   options.mpi = mpi;
+  options.reductions = reductions;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();

@@ -5,6 +5,8 @@
 
 #include "dist/Launcher.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,9 @@ struct DryRun {
   };
   std::vector<Rank> ranks;
   std::string weights;
-  /// By each rank, where each collective of the program is done once.
+  /// By each rank, in a run. Loops of unknown length count once.
   int64_t sent = 0, collectives = 0;
+  bool hasUnknownLoop = false;
   /// Why a run would fail, one after the other.
   std::vector<std::string> problems;
 };
@@ -34,10 +37,15 @@ struct DryRun {
 /// The numbers in "0,17,100-103". Throws Error.
 std::vector<int64_t> parseRanks(const std::string &text);
 
+/// Bytes, as in "64GiB". Throws Error.
+int64_t parseMemory(const std::string &text);
+
 /// What these ranks would load, hold and send. Reads no weights, and computes
-/// nothing. Throws Error for ranks that the mesh does not have.
+/// nothing. A rank may hold `rankMemory` bytes; without it what this host has.
+/// Throws Error for ranks that the mesh does not have.
 DryRun dryRun(const Program &program, const std::vector<int64_t> &ranks,
-              const RunOptions &options);
+              const RunOptions &options,
+              std::optional<int64_t> rankMemory = std::nullopt);
 
 /// The lines that say it, without the problems.
 std::string describeDryRun(const DryRun &run);

@@ -63,6 +63,9 @@ struct RunOptions {
   std::string inputs;
   /// "openmpi" or "mpich", where nothing else tells; "" for any.
   std::string mpi;
+  /// "place", or "": sums are in the order of ranks' places, with the bits of
+  /// threads. "mpi": as MPI has them, which differ by rounding.
+  std::string reductions;
   /// If not 0, the backend is "processes", and the mesh must have as many
   /// devices.
   int64_t processes = 0;

@@ -95,6 +95,10 @@ struct CollectiveDesc {
   std::string dtype;
   Shape shape; // of the local operand
   int64_t bytesSentPerRank = 0;
+  /// How often it is done in one run: trip counts of the loops around it,
+  /// multiplied. A loop of unknown length counts once.
+  int64_t count = 1;
+  bool inUnknownLoop = false;
   std::string scope, cause, location;
 };
 

@@ -59,6 +59,10 @@ inline constexpr char mpiHelp[] =
 inline constexpr char inputsHelp[] =
     "With --backend mpi, who reads the files of --input: shared, each rank its "
     "part (default), or root, rank 0, which sends others theirs";
+inline constexpr char reductionsHelp[] =
+    "Sums of floats over ranks: place, in the order of ranks, with the same "
+    "bits everywhere (default); mpi, as MPI has them, with --backend mpi: "
+    "floats may differ by rounding";
 inline constexpr char portHelp[] =
     "With --backend mpi: the port at which rank 0 listens; 0: any that is free";
 inline constexpr char processesHelp[] =
@@ -85,6 +89,9 @@ uint64_t parseSeed(const std::string &text);
 Inputs readInputs(const std::vector<std::string> &options,
                   const Manifest &manifest, const RandomInputs &random = {},
                   InputFiles files = InputFiles::Read);
+
+/// Throws Error as readInputs does. Makes no tensors but those of files.
+void checkInputs(const std::vector<std::string> &options, Manifest manifest);
 
 /// Random values, with integers in the given ranges.
 Tensor makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
