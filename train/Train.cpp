@@ -326,8 +326,7 @@ void mlir::dist::followTraining(const host::Program &program,
     loadCheckpoint(options.resume, given);
   for (const host::TensorDesc &desc : program.manifest.arguments)
     if (desc.kind == host::TensorDesc::Input)
-      given[desc.name] = {desc.dtype, desc.globalShape, nullptr, nullptr,
-                          nullptr};
+      given[desc.name] = {desc.dtype, desc.globalShape, nullptr, nullptr};
     else if (options.resume.empty() && states.count(desc.name))
       given[desc.name] = host::Tensor::zeros(desc.dtype, desc.sourceShape());
   OthersSteps steps;

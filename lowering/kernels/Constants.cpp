@@ -30,3 +30,25 @@ bool mlir::dist::isConstantBuffer(Value buffer) {
   return function.getArgAttr(number, kParameterAttr) &&
          !function.getArgAttr(number, kUpdatedAttr);
 }
+
+bool mlir::dist::isOnlyReader(Operation *op, Value buffer) {
+  Value root = getViewRoot(buffer);
+  if (!isa<BlockArgument>(root))
+    return false;
+  auto isRoot = [&](Value operand) { return getViewRoot(operand) == root; };
+  if (llvm::count_if(op->getOperands(), isRoot) != 1)
+    return false;
+  SmallVector<Value> views = {root};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (user == op)
+        continue;
+      // Of what else a buffer may become, more than one thing may be read.
+      if (user->getNumResults() != 1 ||
+          !isa<MemRefType>(user->getResult(0).getType()) ||
+          getViewRoot(user->getResult(0)) != root)
+        return false;
+      views.push_back(user->getResult(0));
+    }
+  return true;
+}

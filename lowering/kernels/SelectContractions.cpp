@@ -91,7 +91,8 @@ LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {
   OpBuilder builder(op);
   auto call = rt::ContractOp::create(
       builder, op.getLoc(), a, b, c, builder.getArrayAttr(loops),
-      /*accumulate=*/!fill, isConstantBuffer(a), isConstantBuffer(b));
+      /*accumulate=*/!fill, isConstantBuffer(a), isConstantBuffer(b),
+      /*only_a=*/false, /*only_b=*/false);
   if (Attribute scope = op->getAttr(kScopeAttr))
     call->setAttr(kScopeAttr, scope);
   op.erase();
@@ -138,5 +139,10 @@ LogicalResult mlir::dist::selectContractions(func::FuncOp function,
   for (Block &block : function.getBody())
     if (failed(selection.run(block)))
       return failure();
+  // Now no other op is replaced.
+  function.walk([](rt::ContractOp call) {
+    call.setOnlyA(call.getConstantA() && isOnlyReader(call, call.getA()));
+    call.setOnlyB(call.getConstantB() && isOnlyReader(call, call.getB()));
+  });
   return success();
 }

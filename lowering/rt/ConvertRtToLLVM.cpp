@@ -394,7 +394,8 @@ struct LowerContract : RuntimePattern<ContractOp> {
       return failure();
     // dist_contract_flags
     int32_t flags = (op.getAccumulate() ? 1 : 0) | (op.getConstantA() ? 2 : 0) |
-                    (op.getConstantB() ? 4 : 0);
+                    (op.getConstantB() ? 4 : 0) | (op.getOnlyA() ? 8 : 0) |
+                    (op.getOnlyB() ? 16 : 0);
     call.i32(flags).i32(op.getLoops().size()).table(table);
     call.add(getPointer(rewriter, op.getA(), adaptor.getA()))
         .add(getPointer(rewriter, op.getB(), adaptor.getB()))

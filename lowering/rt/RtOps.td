@@ -417,17 +417,20 @@ def Rt_ContractOp : Rt_Op<"contract"> {
                #rt.loop<k 8 a 1 b 2 c 0>]
     ```
     `constant_a` and `constant_b` say that the operand's buffer holds the same data
-    in all calls of a run. So it may be packed once.
+    in all calls of a run. So it may be packed once. `only_a` and `only_b` say
+    besides that no other op reads it. So its memory may be given back then.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$a,
                        Arg<AnyMemRef, "", [MemRead]>:$b,
                        Arg<AnyMemRef, "", [MemRead, MemWrite]>:$c,
                        Rt_LoopArrayAttr:$loops, UnitAttr:$accumulate,
-                       UnitAttr:$constant_a, UnitAttr:$constant_b);
+                       UnitAttr:$constant_a, UnitAttr:$constant_b,
+                       UnitAttr:$only_a, UnitAttr:$only_b);
   let assemblyFormat = [{
     `ins` `(` $a `,` $b `:` type($a) `,` type($b) `)`
     `outs` `(` $c `:` type($c) `)` `loops` $loops (`accumulate` $accumulate^)?
-    (`constant_a` $constant_a^)? (`constant_b` $constant_b^)? attr-dict
+    (`constant_a` $constant_a^)? (`constant_b` $constant_b^)?
+    (`only_a` $only_a^)? (`only_b` $only_b^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -93,8 +93,8 @@ private:
   bool accumulate;
   /// Whether a and b have changed places.
   bool swapped = false;
-  /// Whether b never changes and is packed once.
-  bool packs = false;
+  /// Whether b never changes and is packed once; and nobody else reads it.
+  bool packs = false, isOnlyB = false;
   /// Whether rows of a or c are copied together for a convolution.
   bool gathersA = false, gathersC = false;
   int64_t inBytes, outBytes;
@@ -148,6 +148,8 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
     swapOperands();
   bool isConstant = (swapped ? constantA : constantB) && nest.n.extent > 1 &&
                     nest.k.extent > 1;
+  isOnlyB =
+      call.flags & (swapped ? DIST_CONTRACT_ONLY_A : DIST_CONTRACT_ONLY_B);
   bool sumsAround =
       !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
   // Several sums of a bf16 result are added up in f32 (sumUp).
@@ -346,6 +348,7 @@ const memory &ContractPlan::packB(const char *b) {
   if (found == packed.end()) {
     memory copy = pool.make(*packedDesc);
     takeB->execute(stream, memoryB, copy);
+    pool.release(memoryB, isOnlyB);
     found = packed.emplace(b, copy).first;
   }
   return found->second;
@@ -491,7 +494,8 @@ void ContractPlan::run(const char *a, const char *b, char *c) {
     runAround(0, accumulate, a, b, c);
 }
 
-Contractions::Contractions() : pool(std::make_unique<OperandPool>()) {}
+Contractions::Contractions(OperandPool::TakeBack takeBack)
+    : pool(std::make_unique<OperandPool>(std::move(takeBack))) {}
 Contractions::~Contractions() = default;
 
 ContractPlan &Contractions::plan(const ContractCall &call) {

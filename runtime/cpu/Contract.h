@@ -13,6 +13,7 @@
 #include "runtime/host/PlanKey.h"
 #include "runtime/rank/Rank.h"
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -25,7 +26,9 @@ class OperandPool;
 /// The contractions of one rank, which is one thread, and their plans so far.
 class Contractions {
 public:
-  Contractions();
+  /// `takeBack` as OperandPool has it.
+  explicit Contractions(
+      std::function<void(const void *, int64_t, bool)> takeBack);
   ~Contractions();
   /// Computes `call` and returns its floating-point operations; throws Error if
   /// oneDNN cannot compute it.

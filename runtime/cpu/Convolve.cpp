@@ -377,6 +377,8 @@ const memory &ConvolvePlan::packKernel(const char *from) {
   if (found == packed.end()) {
     memory copy = pool.make(packedDesc);
     takeKernel->execute(stream, kernel, copy);
+    // Direct code may read it later.
+    pool.release(kernel, /*isOnly=*/false);
     found = packed.emplace(from, copy).first;
   }
   return found->second;
@@ -500,8 +502,9 @@ void ConvolvePlan::run(const ConvolveCall &call) {
   clamp->apply(out, extents, strides);
 }
 
-Convolutions::Convolutions(bool direct)
-    : direct(direct), pool(std::make_unique<OperandPool>()) {}
+Convolutions::Convolutions(bool direct, OperandPool::TakeBack takeBack)
+    : direct(direct), pool(std::make_unique<OperandPool>(std::move(takeBack))) {
+}
 Convolutions::~Convolutions() = default;
 
 ConvolvePlan &Convolutions::plan(const ConvolveCall &call) {

@@ -14,6 +14,7 @@
 #include "runtime/host/PlanKey.h"
 #include "runtime/rank/Rank.h"
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -25,8 +26,9 @@ class OperandPool;
 /// The convolutions of one rank, which is one thread, and their plans so far.
 class Convolutions {
 public:
-  /// `direct`: without Winograd's products.
-  explicit Convolutions(bool direct);
+  /// `direct`: without Winograd's products; `takeBack` as OperandPool has it.
+  Convolutions(bool direct,
+               std::function<void(const void *, int64_t, bool)> takeBack);
   ~Convolutions();
   /// Computes `call` and returns its floating-point operations; throws Error if
   /// oneDNN cannot compute it.

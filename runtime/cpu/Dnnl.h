@@ -8,7 +8,9 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 // Debian's oneDNN is built with OpenMP; <omp.h> belongs to a compiler.
@@ -33,8 +35,25 @@ inline void useOneThread() {
 /// is larger than the caches, would miss the TLB in small pages.
 class OperandPool {
 public:
+  /// Takes back memory that has been packed. If it `isOnly` read by who has
+  /// packed it, its data may be lost.
+  using TakeBack =
+      std::function<void(const void *data, int64_t bytes, bool isOnly)>;
+  explicit OperandPool(TakeBack takeBack) : takeBack(std::move(takeBack)) {}
+
+  /// What `given` describes has been packed.
+  void release(const dnnl::memory &given, bool isOnly) {
+    dnnl::memory::desc desc = given.get_desc();
+    int64_t bytes = dnnl::memory::data_type_size(desc.data_type());
+    for (int64_t extent : desc.dims())
+      bytes *= extent;
+    int64_t span = desc.get_size();
+    // Others may have what lies between.
+    takeBack(given.get_data_handle(), span, isOnly && bytes == span);
+  }
   dnnl::memory make(const dnnl::memory::desc &desc) {
-    constexpr int64_t line = 64, chunk = 8 << 20;
+    // What is not used of a chunk takes no memory.
+    constexpr int64_t line = 64, chunk = 64 << 20;
     int64_t bytes = (int64_t(desc.get_size()) + line - 1) / line * line;
     if (bytes > left) {
       left = std::max(bytes, chunk);
@@ -48,6 +67,7 @@ public:
   }
 
 private:
+  TakeBack takeBack;
   std::vector<std::shared_ptr<void>> chunks;
   char *next = nullptr;
   int64_t left = 0;

@@ -269,18 +269,21 @@ NpyWriter::NpyWriter(OutputFile &file, const Tensor &tensor)
   std::string shape = "(";
   for (int64_t extent : tensor.shape)
     shape += std::to_string(extent) + ",";
-  std::string header = "{'descr': '" + type +
-                       "', 'fortran_order': False, 'shape': " + shape + "), }";
+  header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " +
+           shape + "), }";
   // Data starts at a multiple of 64.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
-  uint16_t headerBytes = header.size();
 
   int64_t bytes;
   if (__builtin_mul_overflow(tensor.count(), dtypeBytes(writtenType(dtype)),
                              &bytes))
     throw Error("a result of more bytes than can be counted");
   file.makeRoom(10 + header.size() + bytes);
+}
+
+void NpyWriter::begin() {
+  uint16_t headerBytes = header.size();
   file.write(magic, 6);
   file.write("\x01\x00", 2);
   file.write(&headerBytes, 2);
@@ -300,6 +303,8 @@ void NpyWriter::write(const void *data, int64_t count) {
 
 void dist::writeNpy(const std::string &path, const Tensor &tensor) {
   OutputFile file(path);
-  NpyWriter(file, tensor).write(tensor.data, tensor.count());
+  NpyWriter writer(file, tensor);
+  writer.begin();
+  writer.write(tensor.data, tensor.count());
   file.commit();
 }

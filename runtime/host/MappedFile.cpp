@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +28,14 @@ struct MappedFile::Source {
       close(fd);
   }
 };
+
+namespace {
+/// Files that are mapped now: bytes by their first.
+struct Mappings {
+  static inline std::mutex mutex;
+  static inline std::map<const char *, int64_t> all;
+};
+} // namespace
 
 MappedFile dist::mapFile(const std::string &path, int64_t limit) {
   if (path.find('\0') != std::string::npos)
@@ -54,7 +64,13 @@ MappedFile dist::mapFile(const std::string &path, int64_t limit) {
   if (memory == MAP_FAILED)
     throw Error(path + ": cannot map " + std::to_string(file.bytes) +
                 " bytes: " + std::strerror(errno));
-  file.memory = {memory, [bytes = file.bytes](void *p) { munmap(p, bytes); }};
+  std::lock_guard<std::mutex> lock(Mappings::mutex);
+  Mappings::all[static_cast<char *>(memory)] = file.bytes;
+  file.memory = {memory, [bytes = file.bytes](void *p) {
+                   std::lock_guard<std::mutex> lock(Mappings::mutex);
+                   Mappings::all.erase(static_cast<char *>(p));
+                   munmap(p, bytes);
+                 }};
   return file;
 }
 
@@ -98,19 +114,32 @@ void PagesReadOnce::note(const void *data, int64_t bytes) {
 }
 
 void PagesReadOnce::giveBack() {
-  // Fewer take longer to give back than they are worth.
-  constexpr int64_t kLeast = 1 << 16;
-  const char *from = std::exchange(low, nullptr);
-  if (from && high - from >= kLeast)
-    giveBackPages(from, high - from);
+  if (const char *from = std::exchange(low, nullptr))
+    giveBackPages(from, high);
 }
 
-void dist::giveBackPages(const void *data, int64_t bytes) {
+void dist::giveBackPages(const char *begin, const char *end) {
+  // Fewer take longer to give back than they are worth.
+  constexpr int64_t kLeast = 1 << 16;
+  // The kernel maps at most so much with a page.
+  constexpr uintptr_t kAround = 2 << 20;
+  if (end - begin < kLeast)
+    return;
+  std::lock_guard<std::mutex> lock(Mappings::mutex);
+  auto file = Mappings::all.upper_bound(begin);
+  if (file == Mappings::all.begin())
+    return;
+  const auto &[first, bytes] = *std::prev(file);
+  if (end > first + bytes)
+    return;
   auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)),
-       from = reinterpret_cast<uintptr_t>(data);
-  uintptr_t begin = from / page * page,
-            end = (from + bytes + page - 1) / page * page;
-  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+       from = reinterpret_cast<uintptr_t>(begin) / kAround * kAround,
+       to = reinterpret_cast<uintptr_t>(end + kAround - 1) / kAround * kAround,
+       least = reinterpret_cast<uintptr_t>(first),
+       most = (least + bytes + page - 1) / page * page;
+  from = std::max(from, least);
+  madvise(reinterpret_cast<void *>(from), std::min(to, most) - from,
+          MADV_DONTNEED);
 }
 
 int64_t dist::elementsIn(const std::string &path, const Shape &shape) {

@@ -35,10 +35,6 @@ private:
 /// than `limit`. No output replaces the file from then on.
 MappedFile mapFile(const std::string &path, int64_t limit = INT64_MAX);
 
-/// Gives back the pages that hold these bytes. They are read again, from where
-/// they are mapped from, when they are used again.
-void giveBackPages(const void *data, int64_t bytes);
-
 /// Pages of a mapped tensor that this process reads once, from front to back:
 /// it gives them back, so that it never holds more than a step of them. The
 /// kernel may keep them for whoever reads them next. Small tensors are left as
@@ -60,6 +56,11 @@ private:
   /// What was read since, from where to where.
   const char *low = nullptr, *high = nullptr;
 };
+
+/// Gives the pages of a mapped file from `begin` to `end` back to the system,
+/// and others beside them: with a page the kernel maps those around it. They
+/// are there again when they are read. Does nothing for other memory.
+void giveBackPages(const char *begin, const char *end);
 
 /// The number of elements of a tensor that stands in `path`. Throws Error,
 /// which names the file, for a shape that none can have.

@@ -50,6 +50,10 @@ static void checkBackend(const RunOptions &options) {
       &launcher != &findLauncher(options.backend))
     throw Error("-n is --backend processes: leave out --backend " +
                 options.backend);
+  if (!options.inputs.empty() && options.inputs != "shared" &&
+      options.inputs != "root")
+    throw Error("--inputs " + options.inputs +
+                ": expected shared or root; an input is --input NAME=VALUE");
   const std::string &reductions = options.reductions;
   if (!reductions.empty() && reductions != "place" && reductions != "mpi")
     throw Error("--reductions " + reductions + ": expected place or mpi");
@@ -65,9 +69,6 @@ static void checkBackend(const RunOptions &options) {
     if (!options.mpi.empty())
       throw Error("--mpi says which MPI: give --backend mpi");
   }
-  if (!options.inputs.empty() && options.inputs != "shared" &&
-      options.inputs != "root")
-    throw Error("--inputs " + options.inputs + ": expected shared or root");
   if (options.port < 0 || options.port > 65535)
     throw Error("--port " + std::to_string(options.port) +
                 ": must be from 0 to 65535");

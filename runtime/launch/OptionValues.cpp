@@ -286,7 +286,7 @@ static Tensor readInput(const std::string &option, const std::string &value,
   Tensor tensor;
   RandomForm form;
   if (files == InputFiles::Leave && isTensorFile(value))
-    return {desc.dtype, desc.globalShape, nullptr, nullptr, nullptr};
+    return {desc.dtype, desc.globalShape, nullptr, nullptr};
   bool isFile;
   try {
     isFile = readTensorFile(value, tensor);

@@ -88,7 +88,7 @@ ResultFiles::ResultFiles(const std::string &folder, const std::string &trace,
 void ResultFiles::begin(const Output &) {
   if (begun > 0)
     files[begun - 1].rest();
-  ++begun;
+  writers[begun++].begin();
 }
 
 void ResultFiles::write(const void *data, int64_t count) {

@@ -1,7 +1,6 @@
 //===- ProcessesLauncher.cpp - Ranks as processes of this host ------------===//
 
 #include "runtime/launch/ProcessesLauncher.h"
-#include "runtime/host/MappedFile.h"
 #include "runtime/processes/ProcessesRun.h"
 
 #include <cstring>
@@ -133,9 +132,8 @@ struct SharedHoldings final : RanksMemory {
                                      : places.argument(rank, what.index);
     return static_cast<const char *>(data) + what.offset;
   }
-  /// A page that this process has seen counts as its own, too.
   void leave(const void *data, int64_t bytes) const override {
-    giveBackPages(data, bytes);
+    leaveShared(data, bytes);
   }
   Tensor keep(int64_t rank, size_t index) const override {
     const TensorDesc &desc = manifest.results[index];

@@ -25,8 +25,8 @@ static constexpr struct {
      "overlap overlap-memory plan recompute schedule schedule-name statistics "
      "target turns v weights"},
     {"dist-exec",
-     "backend bind-address dry-run input inputs json link mpi n output "
-     "port random rank-memory ranks reductions repeat streams timeout trace "
+     "backend bind-address dry-run input inputs json link mpi n output port "
+     "random rank-memory ranks reductions repeat streams timeout trace "
      "weights"},
     {"dist-import", "bind locations o operators weights"},
     {"dist-report",

@@ -1,16 +1,41 @@
 //===- HostRank.cpp - A rank that computes on the CPU ---------------------===//
 
 #include "runtime/local/HostRank.h"
+#include "runtime/host/MappedFile.h"
 
 #include <cstring>
+#include <unistd.h>
 #include <utility>
 
 using namespace dist;
 
 HostRank::HostRank(HostRun &run, int64_t index)
     : run(run), topology(run.topology()), index(index), options(run.options),
-      rank(topology, index, *this), convolutions(options.directConvolutions),
+      rank(topology, index, *this),
+      contractions([this](auto... packed) { takeBack(packed...); }),
+      convolutions(options.directConvolutions,
+                   [this](auto... packed) { takeBack(packed...); }),
       streams(numStreams), events(numEvents), work(numStreams) {}
+
+void HostRank::takeBack(const void *data, int64_t bytes, bool isOnly) {
+  auto *begin = static_cast<const char *>(data);
+  auto found = lent.upper_bound(begin);
+  if (found == lent.begin())
+    return;
+  const auto &[first, memory] = *std::prev(found);
+  if (begin + bytes > first + memory.bytes || !(isOnly || memory.isMapped))
+    return;
+  if (memory.isMapped)
+    return giveBackPages(begin, begin + bytes);
+  // Pages that have nothing else.
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto from = (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page,
+       to = reinterpret_cast<uintptr_t>(begin + bytes) / page * page;
+  // Fewer take longer to give back than they are worth.
+  constexpr uintptr_t kLeast = 1 << 16;
+  if (to > from && to - from >= kLeast)
+    run.giveBack(reinterpret_cast<void *>(from), to - from);
+}
 
 bool HostRank::upload(void *to, const void *from, int64_t bytes) {
   memcpy(to, from, bytes);

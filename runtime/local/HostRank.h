@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <sched.h>
 
@@ -61,6 +62,9 @@ public:
   }
   std::pmr::memory_resource *peerMemory() override { return run.peerMemory(); }
   bool sharesHostMemory() const override { return true; }
+  void lend(const void *data, int64_t bytes, bool isMapped) override {
+    lent[static_cast<const char *>(data)] = {bytes, isMapped};
+  }
   bool upload(void *to, const void *from, int64_t bytes) override;
   bool download(void *to, const void *from, int64_t bytes) override;
   bool readStatus(const int64_t *word, int64_t &value) override {
@@ -113,6 +117,8 @@ private:
   };
 
   bool perform(const CollectiveCall &call, int64_t calledAt);
+  /// What is packed of what was lent goes back to the system.
+  void takeBack(const void *data, int64_t bytes, bool isOnly);
   /// In a trace: the module of the library's call that begins.
   std::string takeMark();
   /// What the program has computed itself since the last mark, if anything, is
@@ -127,8 +133,14 @@ private:
   bool land(Stream &stream, uint32_t at);
   bool waitFor(int32_t stream, uint32_t at);
 
+  struct Lent {
+    int64_t bytes;
+    bool isMapped;
+  };
+
   /// What the program knows this rank by.
   dist_rank rank;
+  std::map<const char *, Lent> lent;
   Contractions contractions;
   Convolutions convolutions;
   std::vector<std::unique_ptr<Stream>> streams;

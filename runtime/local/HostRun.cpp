@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -80,6 +81,10 @@ void HostRun::endWaiting() {
 
 std::shared_ptr<void> HostRun::allocate(int64_t bytes) {
   return dist::allocate(bytes);
+}
+
+void HostRun::giveBack(void *pages, int64_t bytes) {
+  madvise(pages, bytes, MADV_DONTNEED);
 }
 
 std::string HostRun::waitsIn(int64_t rank, const CollectiveCall &call) const {

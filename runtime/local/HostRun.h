@@ -59,6 +59,8 @@ protected:
   }
   /// The same, as Backend::allocate.
   virtual std::shared_ptr<void> allocate(int64_t bytes);
+  /// Gives whole pages of what was allocated back to the system.
+  virtual void giveBack(void *pages, int64_t bytes);
 
   /// "rank 1 (tp=1) waits in all_reduce …".
   std::string waitsIn(int64_t rank, const CollectiveCall &call) const;

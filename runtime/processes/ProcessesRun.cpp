@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -85,6 +86,11 @@ ProcessesRun::~ProcessesRun() { endMeetings(); }
 //===----------------------------------------------------------------------===//
 // In a rank's process
 //===----------------------------------------------------------------------===//
+
+void ProcessesRun::giveBack(void *pages, int64_t bytes) {
+  // Memory that others have, too, goes only if it goes for all.
+  madvise(pages, bytes, MADV_REMOVE);
+}
 
 void ProcessesRun::tell(Message message) {
   if (!parent.send(message))

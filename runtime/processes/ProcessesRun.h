@@ -56,6 +56,7 @@ private:
   std::shared_ptr<void> allocate(int64_t bytes) override {
     return heap->allocateZeroed(bytes);
   }
+  void giveBack(void *pages, int64_t bytes) override;
   void start(int64_t rank, const std::function<int32_t(dist_rank &)> &body);
   [[noreturn]] void live(int64_t rank,
                          const std::function<int32_t(dist_rank &)> &body);

@@ -38,6 +38,14 @@ SharedRange::SharedRange(int64_t bytes) : size(std::max<int64_t>(bytes, 1)) {
 
 SharedRange::~SharedRange() { munmap(start, size); }
 
+void dist::leaveShared(const void *data, int64_t bytes) {
+  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)),
+       from = reinterpret_cast<uintptr_t>(data);
+  uintptr_t begin = from / page * page,
+            end = (from + bytes + page - 1) / page * page;
+  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+}
+
 char *SharedHeap::take(size_t bytes, size_t alignment, int64_t &used) {
   int64_t size = std::max<int64_t>((bytes + kLine - 1) / kLine * kLine, kLine);
   auto align = static_cast<int64_t>(std::max<size_t>(alignment, kLine));

@@ -34,6 +34,10 @@ private:
   int64_t size;
 };
 
+/// Gives back this process's view of pages of such memory, which count as its
+/// own once it has seen them. What they hold stays.
+void leaveShared(const void *data, int64_t bytes);
+
 /// Parts of a range, for the process that allocates them; others read and write
 /// them. What is freed is used again.
 class SharedHeap final : public std::pmr::memory_resource {

@@ -242,10 +242,15 @@ void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
   } else if (slice &&
              reinterpret_cast<uintptr_t>(slice) % dtypeBytes(desc.dtype) == 0) {
     places[index] = {std::shared_ptr<void>(), const_cast<char *>(slice)};
+    if (source.file)
+      rank.backend.lend(slice, desc.localBytes(), /*isMapped=*/true);
   } else {
     places[index] = allocate(rank, desc.localBytes());
     if (!fill(rank, index))
       throw Error("copying an argument to the memory of the backend failed");
+    if (!owns && desc.kind != TensorDesc::Input)
+      rank.backend.lend(places[index].get(), desc.localBytes(),
+                        /*isMapped=*/false);
   }
 }
 
@@ -274,6 +279,8 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
         manifest.arguments[i + 1].continuesJoined())
       continue;
     owners.push_back(joined);
+    if (!ownsArguments)
+      rank.backend.lend(joined.get(), desc.rankBytes(), /*isMapped=*/false);
     args.push_back(isHost ? joined.get()
                           : upload(rank, joined.get(), desc.rankBytes()).get());
   }

@@ -183,6 +183,11 @@ public:
   /// Whether that is the host's memory, so that data can be used in place; if
   /// not, all goes through the three functions below.
   virtual bool sharesHostMemory() const = 0;
+  /// The program alone reads this memory, which never changes, or it `isMapped`
+  /// from a file, and there again when it is read. So a backend may give back
+  /// to the system what it has packed of it; without a file if nothing else of
+  /// the program reads it (DIST_CONTRACT_ONLY_A).
+  virtual void lend(const void *data, int64_t bytes, bool isMapped) {}
   /// Copies from the host's memory to the backend's, and back. Both return when
   /// it is done; `download` sees the work of streams that have been synced.
   virtual bool upload(void *to, const void *from, int64_t bytes) = 0;

@@ -249,6 +249,46 @@ TEST(Contract, ConstantsByAddress) {
   EXPECT_EQ(message, "");
 }
 
+/// Memory that nobody else reads goes back to the system once it is packed, and
+/// only what was lent.
+TEST(Contract, GivesBackWhatIsPacked) {
+  const int64_t m = 40, n = 256, k = 512;
+  std::vector<LoopRow> loops{{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}};
+  auto body = [&](dist_rank *rank) {
+    auto make = [&](int64_t count, float value) {
+      std::shared_ptr<void> memory = rank->backend.allocate(count * 4);
+      std::fill_n(static_cast<float *>(memory.get()), count, value);
+      return memory;
+    };
+    std::shared_ptr<void> a = make(m * k, 1), c = make(m * n, 0);
+    constexpr int32_t only = DIST_CONTRACT_CONSTANT_B | DIST_CONTRACT_ONLY_B;
+    struct Case {
+      int32_t flags;
+      bool isLent, stays;
+    };
+    for (Case one : {Case{only, true, false}, Case{only, false, true},
+                     Case{DIST_CONTRACT_CONSTANT_B, true, true}}) {
+      // With something before and behind.
+      std::shared_ptr<void> all = make(n * k + 20, 2);
+      float *b = static_cast<float *>(all.get()) + 10;
+      if (one.isLent)
+        rank->backend.lend(b, n * k * 4, /*isMapped=*/false);
+      for (int round = 0; round < 2; ++round) {
+        if (dist_contract(rank, DIST_F32, DIST_F32, one.flags, loops.size(),
+                          &loops[0].kind, a.get(), b, c.get()) != 0)
+          return 1;
+        for (int64_t i = 0; i < m * n; ++i)
+          EXPECT_EQ(static_cast<float *>(c.get())[i], k * 2);
+      }
+      EXPECT_EQ(b[n * k / 2], one.stays ? 2 : 0);
+      for (float *end : {b - 1, b + n * k})
+        EXPECT_EQ(*end, 2);
+    }
+    return 0;
+  };
+  EXPECT_EQ(runThreads(line(2), body), "");
+}
+
 /// A NaN or an infinity of either operand reaches the elements that it belongs
 /// to, and no others.
 TEST(Contract, ConstantsNotFinite) {

@@ -10,7 +10,10 @@
 #include "dist/Outputs.h"
 #include "test/runtime/Bundles.h"
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace dist;
 using namespace dist::test;
@@ -66,6 +69,30 @@ TEST_P(Executor, HandsOverWhatEachRankHolds) {
     for (int64_t i = 0; i < valid * width; ++i)
       EXPECT_EQ(values[i], whole[first * width + i]) << rank << " " << i;
   }
+}
+
+TEST_P(Executor, HandsWholeResultsOutInTurn) {
+  struct Sink final : ResultSink {
+    void begin(const Output &output) override {
+      names += output.name;
+      EXPECT_FALSE(output.tensor.data);
+    }
+    void write(const void *data, int64_t count) override {
+      auto *from = static_cast<const float *>(data);
+      values.insert(values.end(), from, from + count);
+    }
+    std::string names;
+    std::vector<float> values;
+  } sink;
+  Program program = loadBundle(makeBundle(nameOf("sink.dist"), makeManifest()));
+  RunOptions options = onBackend();
+  options.keepsWholes = false;
+  options.sink = &sink;
+  RunResult result = launch(program, {{"x", makeInput()}}, options);
+  EXPECT_EQ(sink.names, "y");
+  EXPECT_EQ(sink.values, expectedOutput(makeInput()));
+  EXPECT_FALSE(result.outputs[0].tensor.data);
+  EXPECT_EQ(result.outputs[0].tensor.shape, (Shape{rows, width}));
 }
 
 TEST_P(Executor, ConstantsComeWithTheBundle) {
@@ -476,6 +503,18 @@ TEST(Outputs, AppearAllOrNone) {
   EXPECT_TRUE(
       contains(writeTo(both, both), "both: cannot be written: Is a directory"));
   EXPECT_FALSE(fs::exists(both));
+  // A pipe gets nothing before there are results.
+  manifest.results.clear();
+  add("pipe");
+  std::string pipe = (folder / "pipe.npy").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  std::vector<char> bytes(4096);
+  { ResultFiles files(folder.string(), "", manifest); }
+  EXPECT_EQ(read(reader, bytes.data(), bytes.size()), 0);
+  EXPECT_EQ(writeTo(folder.string(), ""), "");
+  EXPECT_EQ(read(reader, bytes.data(), bytes.size()), 128 + value.bytes());
+  close(reader);
   // More than a process may have open.
   manifest.results.clear();
   for (int i = 0; i < 1500; ++i)

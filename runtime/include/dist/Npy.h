@@ -32,12 +32,15 @@ public:
   /// For a tensor of this type and shape; it need not have data. Makes room on
   /// the device. Throws Error.
   NpyWriter(OutputFile &file, const Tensor &tensor);
+  /// What stands before the elements. Throws Error.
+  void begin();
   /// The next elements. Throws Error.
   void write(const void *data, int64_t count);
 
 private:
   OutputFile &file;
   dist_dtype dtype;
+  std::string header;
 };
 
 /// Writes `tensor` likewise, to a temporary file beside `path` that is then

@@ -56,7 +56,7 @@ struct Tensor {
   void *data = nullptr;
   std::shared_ptr<void> owner;
   /// If the data is pages of a file, which can be read again: that file.
-  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const MappedFile> file = nullptr;
 
   /// A zeroed tensor of its own.
   static Tensor zeros(dist_dtype dtype, Shape shape);

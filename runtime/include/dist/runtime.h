@@ -302,7 +302,11 @@ typedef enum dist_contract_flags {
   /// a (or b) holds the same data at this address in all calls of the run. So
   /// it may be packed once.
   DIST_CONTRACT_CONSTANT_A = 2,
-  DIST_CONTRACT_CONSTANT_B = 4
+  DIST_CONTRACT_CONSTANT_B = 4,
+  /// Besides: nothing but calls with this table reads it. So its memory may be
+  /// given back once it is packed.
+  DIST_CONTRACT_ONLY_A = 8,
+  DIST_CONTRACT_ONLY_B = 16
 } dist_contract_flags;
 
 /// Number of int64 per loop in the table that dist_contract takes.
