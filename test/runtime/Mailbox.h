@@ -142,7 +142,8 @@ private:
       if (part.count != first.count || part.op != first.op)
         open.at(id).error = "members of a group reduce something else";
       int64_t bytes = (part.counts ? part.counts[place] : part.count) * size;
-      std::memcpy(part.out, at, bytes);
+      if (bytes > 0)
+        std::memcpy(part.out, at, bytes);
       at += part.counts ? bytes : 0;
       open.at(id).isDone = true;
     }
