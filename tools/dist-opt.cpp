@@ -77,6 +77,21 @@ static void printNoOps() {
     option->addOccurrence(0, kName, "false");
 }
 
+/// Tells of a pass that is given a file alone. Its parser would call the file an
+/// option that there is not.
+static void checkPassOptions(ArrayRef<const char *> arguments) {
+  for (StringRef argument : arguments) {
+    auto [pass, value] = argument.ltrim('-').split('=');
+    if (!argument.starts_with("-") || !pass.starts_with("dist-") ||
+        !value.contains('.') || value.find_first_of("= {") != StringRef::npos)
+      continue;
+    llvm::errs() << "dist-opt: error: --" << pass << "=" << value
+                 << ": options of a pass are NAME=VALUE, as in --" << pass
+                 << "=file=" << value << "; dist-opt --help lists them\n";
+    exit(1);
+  }
+}
+
 static LogicalResult run(int argc, char **argv, StringRef input,
                          StringRef output, DialectRegistry &registry) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
@@ -146,6 +161,7 @@ int main(int argc, char **argv) {
   llvm::cl::opt<std::string> output("o", llvm::cl::desc("Output filename"),
                                     llvm::cl::value_desc("filename"),
                                     llvm::cl::init("-"));
+  checkPassOptions(ArrayRef(argv, argc).drop_front());
   parseArguments("dist-opt", argc, argv, help,
                  "\nEXAMPLES:\n"
                  "  dist-opt model.mlir --dist-apply-schedule=file=tp.mlir\n"

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -131,7 +132,8 @@ struct Weights {
       run.problems.push_back(error.what());
       return;
     }
-    std::set<std::string> missing;
+    std::set<std::string> seen;
+    std::vector<std::string> missing;
     for (const TensorDesc &desc : program.manifest.arguments) {
       if (desc.kind != TensorDesc::Parameter)
         continue;
@@ -140,12 +142,21 @@ struct Weights {
                                      desc, *tensor, /*readsValues=*/false);
         if (!why.empty())
           run.problems.push_back(why);
-      } else if (missing.insert(desc.name).second) {
-        run.problems.push_back(
-            "parameter '" + desc.name + "' " + dtypeName(desc.dtype) +
-            toString(desc.sourceShape()) + " is not in " + path);
+      } else if (seen.insert(desc.name).second) {
+        missing.push_back("'" + desc.name + "' " + dtypeName(desc.dtype) +
+                          toString(desc.sourceShape()));
       }
     }
+    constexpr size_t kShown = 8;
+    std::string text;
+    for (size_t i = 0; i < std::min(missing.size(), kShown); ++i)
+      text += (i ? ", " : "") + missing[i];
+    if (missing.size() > kShown)
+      text += " and " + std::to_string(missing.size() - kShown) + " more";
+    if (!missing.empty())
+      run.problems.push_back(
+          (missing.size() == 1 ? "parameter " : "parameters ") + text +
+          (missing.size() == 1 ? " is not in " : " are not in ") + path);
   }
 
   const Tensor *find(const TensorDesc &desc) const {
@@ -200,7 +211,8 @@ DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
   }
   run.weights = findWeights(program, options.weights);
   Weights weights(program, run.weights, run);
-  int64_t memory = rankMemory.value_or(findMemory()), all = 0;
+  int64_t memory = rankMemory.value_or(findMemory()), all = 0, tooLarge = 0;
+  run.memory = memory;
   std::string there =
       (rankMemory ? ", and --rank-memory gives it " : ", and this host has ") +
       formatBytes(memory) + " of memory";
@@ -214,9 +226,19 @@ DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
     run.ranks.push_back(describeRank(program, weights, rank));
     const DryRun::Rank &one = run.ranks.back();
     all = std::max(all, one.held());
-    if (one.held() > memory)
-      run.problems.push_back(one.name + " holds " + formatBytes(one.held()) +
-                             there);
+    tooLarge += one.held() > memory;
+  }
+  if (tooLarge > 0) {
+    auto largest =
+        std::max_element(run.ranks.begin(), run.ranks.end(),
+                         [](const DryRun::Rank &a, const DryRun::Rank &b) {
+                           return a.held() < b.held();
+                         });
+    run.problems.push_back(
+        largest->name + " holds " + formatBytes(largest->held()) + there +
+        (tooLarge > 1
+             ? "; so it is with " + std::to_string(tooLarge - 1) + " more"
+             : ""));
   }
   if (isOneHost && all <= memory && all > memory / size)
     run.problems.push_back(std::to_string(size) + " ranks hold some " +
@@ -238,8 +260,23 @@ DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
 
 std::string dist::describeDryRun(const DryRun &run) {
   std::ostringstream text;
+  // Most ranks are alike.
+  std::map<std::vector<int64_t>, std::vector<const DryRun::Rank *>> alike;
+  std::vector<const std::vector<const DryRun::Rank *> *> entries;
   for (const DryRun::Rank &rank : run.ranks) {
-    text << rank.name << ":\n";
+    auto &same = alike[{rank.loaded, rank.slices, rank.mapped, rank.parameters,
+                        rank.inputs, rank.results, rank.arena}];
+    if (same.empty())
+      entries.push_back(&same);
+    same.push_back(&rank);
+  }
+  for (const auto *same : entries) {
+    const DryRun::Rank &rank = *same->front();
+    if (size_t count = same->size(); count > 1)
+      text << count << " ranks, " << rank.name
+           << (count == 2 ? " and " : " to ") << same->back()->name << ":\n";
+    else
+      text << rank.name << ":\n";
     if (rank.slices > 0)
       text << "  loads " << formatBytes(rank.loaded) << " in " << rank.slices
            << (rank.slices == 1 ? " slice" : " slices") << " of "
@@ -257,5 +294,8 @@ std::string dist::describeDryRun(const DryRun &run) {
                                     "which count once\n"
                                   : "\n");
   }
+  if (run.problems.empty())
+    text << "nothing was found that a run would fail for: a rank may hold "
+         << formatBytes(run.memory) << "\n";
   return text.str();
 }

@@ -64,10 +64,16 @@ static LogicalResult moveIn(ScheduleOp schedule, ModuleOp holder,
   StringRef meshName = schedule.getMesh();
   auto brought = holder.lookupSymbol<MeshOp>(meshName);
   Operation *present = module.lookupSymbol(meshName);
-  if (!brought && !present)
-    return emitError(schedule.getLoc())
-           << "is on mesh @" << meshName
-           << ", which neither its file nor the program defines";
+  if (!brought && !present) {
+    InFlightDiagnostic diagnostic = emitError(schedule.getLoc());
+    diagnostic << "dist.schedule @" << schedule.getSymName()
+               << " is on mesh @" << meshName
+               << ", which neither its file nor the program defines";
+    for (auto mesh : holder.getOps<MeshOp>())
+      diagnostic.attachNote(mesh.getLoc())
+          << "the file has mesh @" << mesh.getSymName();
+    return diagnostic;
+  }
   if (brought && present) {
     auto mesh = dyn_cast<MeshOp>(present);
     if (!mesh || mesh.getAxesAttr() != brought.getAxesAttr()) {

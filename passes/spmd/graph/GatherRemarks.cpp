@@ -99,8 +99,10 @@ void mlir::dist::remarkGather(Location loc, const Twine &reader, int64_t dim,
   emitRemark(loc) << "dimension " << dim << " of " << reader.str()
                   << " is gathered, of which each device sends " << bytes
                   << " bytes, and not neighbours' rows alone: " << why.str()
-                  << "; another dimension can be sharded instead, or a "
-                     "dist.sync with all_gather says that this is meant";
+                  << "; another dimension can be sharded instead; 'groups N' "
+                     "or 'heads' in its directive, if N parts stand side by "
+                     "side in it, as q, k and v; or a dist.sync with "
+                     "all_gather says that this is meant";
 }
 
 void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,

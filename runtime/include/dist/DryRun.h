@@ -30,6 +30,8 @@ struct DryRun {
   /// By each rank, in a run. Loops of unknown length count once.
   int64_t sent = 0, collectives = 0;
   bool hasUnknownLoop = false;
+  /// Bytes that a rank may hold.
+  int64_t memory = 0;
   /// Why a run would fail, one after the other.
   std::vector<std::string> problems;
 };
@@ -47,7 +49,8 @@ DryRun dryRun(const Program &program, const std::vector<int64_t> &ranks,
               const RunOptions &options,
               std::optional<int64_t> rankMemory = std::nullopt);
 
-/// The lines that say it, without the problems.
+/// The lines that say it, without the problems. Ranks of the same figures are
+/// one entry.
 std::string describeDryRun(const DryRun &run);
 
 } // namespace dist
