@@ -78,7 +78,8 @@ static bool showRanks(const Options &options) {
                        {"results", one.results},
                        {"arena", one.arena},
                        {"sent", found.sent},
-                       {"collectives", found.collectives}});
+                       {"collectives", found.collectives},
+                       {"more_in_unknown_loops", found.hasUnknownLoop}});
     std::puts(dump({{"ok", found.problems.empty()},
                     {"ranks", std::move(ranks)},
                     {"problems", found.problems}})

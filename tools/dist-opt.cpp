@@ -77,7 +77,7 @@ static void printNoOps() {
     option->addOccurrence(0, kName, "false");
 }
 
-/// Tells of a pass that is given a file alone. Its parser would call the file an
+/// Tells of a pass that is given a file alone, which its parser would call an
 /// option that there is not.
 static void checkPassOptions(ArrayRef<const char *> arguments) {
   for (StringRef argument : arguments) {

@@ -147,7 +147,8 @@ public:
   ~ControlMember() override;
 
   void fail(const std::string &message) override;
-  /// Answers the root's questions; called on a thread of this object.
+  /// Answers the root's questions; called on a thread of this object, or at
+  /// once for one that has come before.
   void onQuestion(std::function<Message(const Message &)> answer);
   /// What this process is doing; asked each second.
   void onBeat(std::function<SignOfLife()> describe);
@@ -164,6 +165,8 @@ public:
   bool isAlone() const { return isLeft; }
 
 private:
+  void reply(const std::function<Message(const Message &)> &function,
+             const Message &question);
   void run();
   void hear();
   void loseRoot(const std::string &how);
@@ -176,6 +179,8 @@ private:
   bool isClosing = false, hasEnded = false, isGone = false;
   std::atomic<bool> isLeft{false};
   std::function<Message(const Message &)> answer;
+  /// What came when there was nobody to answer.
+  std::optional<Message> unanswered;
   std::function<SignOfLife()> describe;
   std::thread thread;
 };

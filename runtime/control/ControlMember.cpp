@@ -90,8 +90,25 @@ void ControlMember::fail(const std::string &text) {
 
 void ControlMember::onQuestion(
     std::function<Message(const Message &)> function) {
-  std::lock_guard<std::mutex> lock(mutex);
-  answer = std::move(function);
+  std::optional<Message> early;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    answer = function;
+    if (function)
+      early = std::exchange(unanswered, std::nullopt);
+  }
+  if (early)
+    reply(function, *early);
+}
+
+void ControlMember::reply(
+    const std::function<Message(const Message &)> &function,
+    const Message &question) {
+  try {
+    send({Answer, function(question).text});
+  } catch (const std::exception &error) {
+    fail(std::string("rank 0 has sent ") + error.what());
+  }
 }
 
 void ControlMember::onBeat(std::function<SignOfLife()> function) {
@@ -149,10 +166,13 @@ void ControlMember::hear() {
       {
         std::lock_guard<std::mutex> lock(mutex);
         function = answer;
+        // The root asks one thing at a time.
+        if (!function)
+          unanswered = question;
       }
       if (!function)
         break;
-      send({Answer, function(question).text});
+      reply(function, question);
       std::lock_guard<std::mutex> lock(mutex);
       changed.notify_all();
       break;

@@ -274,8 +274,11 @@ static void onSignal(int signal, siginfo_t *info, void *) {
   // fails, and says so.
   if (signal == SIGXFSZ && info->si_pid == getpid())
     return;
+  // First, as whoever started the process may kill it soon.
+  lock();
+  removeTemporaryPaths();
   awaitReady(signal);
-  end(128 + signal);
+  _exit(128 + signal);
 }
 
 static void onCrash(int signal) {

@@ -256,6 +256,9 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
   RunResult result;
   RanksResult ranks =
       launcher.run(program, arguments, options, [&](const RanksMemory &memory) {
+        // Before a pipe has any of it.
+        if (!options.stepControl)
+          arguments.checkUnchanged();
         result.outputs = describeOutputs(manifest);
         for (Output &output : result.outputs)
           take(memory, manifest.mesh.size(), options, output);

@@ -43,6 +43,8 @@ struct Session {
   std::unique_ptr<ControlMember> member;
   /// What the member prints.
   std::unique_ptr<HomeOutput> output;
+  /// Whether the root has compiled for all.
+  bool hasSentProgram = false;
 
   Control &control() const {
     return root ? static_cast<Control &>(*root) : *member;
@@ -371,8 +373,10 @@ struct MpiLauncher final : BackendLauncher {
   }
   void sendProgram(const std::string &folder,
                    const std::string &text) const override {
-    if (session && session->root)
-      dist::sendProgram(*session->root, session->library->size(), folder, text);
+    if (!session || !session->root)
+      return;
+    dist::sendProgram(*session->root, session->library->size(), folder, text);
+    session->hasSentProgram = true;
   }
   Program receiveProgram(std::string &text) const override {
     return dist::receiveProgram(*session->member, text);
@@ -518,6 +522,8 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     root->setDescribe(
         [topology](int64_t rank) { return topology.describe(rank); });
     root->await(Stage::Here);
+    if (!session->hasSentProgram)
+      sendNoProgram(*root, library.size());
     root->await(Stage::Ready);
     std::vector<std::vector<size_t>> lacking(library.size());
     for (int64_t rank = 1; rank < library.size(); ++rank)
@@ -560,7 +566,9 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   });
   if (member) {
     member->onQuestion([&](const Message &question) {
-      return answerPart(manifest, executor, question);
+      return saysNoProgram(question)
+                 ? Message()
+                 : answerPart(manifest, executor, question);
     });
     member->onBeat([&run] {
       return SignOfLife{run.describe(), run.stand().write()};

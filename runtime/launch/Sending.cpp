@@ -69,6 +69,18 @@ void dist::sendProgram(ControlRoot &root, int64_t ranks,
   }
 }
 
+void dist::sendNoProgram(ControlRoot &root, int64_t ranks) {
+  for (int64_t rank = 1; rank < ranks; ++rank)
+    root.ask(rank, {Nothing, ""});
+}
+
+bool dist::saysNoProgram(const Message &question) {
+  if (question.kind == Offer)
+    throw Error("a program that it has compiled, and " + machineName() +
+                " has a bundle: all hosts need the same of the two");
+  return question.kind == Nothing;
+}
+
 Message SentProgram::answer(const Message &question) {
   Message reply;
   try {
@@ -129,6 +141,10 @@ Message SentProgram::take(const Message &question) {
     missing[number] -= piece.size();
     return {};
   }
+  if (question.kind == Nothing)
+    throw Error("rank 0 runs a bundle, and " + machineName() +
+                " has no folder of that name: all hosts need it, under the "
+                "same path");
   if (question.kind != Whole || !folder)
     throw Error("rank 0 has sent a program without saying which");
   for (std::unique_ptr<OutputFile> &file : files)
@@ -182,6 +198,8 @@ SentParts::SentParts(const Manifest &manifest,
 }
 
 Message SentParts::answer(const Message &question) {
+  if (saysNoProgram(question))
+    return {};
   MessageReader reader(question.text);
   auto part = parts.find(reader.number<uint64_t>());
   std::string piece = reader.text();

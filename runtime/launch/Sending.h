@@ -33,7 +33,9 @@ enum Kind : uint32_t {
   /// To take bytes of one of its files: its number, and the bytes.
   Bytes,
   /// To load what has come.
-  Whole
+  Whole,
+  /// To know that the root has a bundle, and sends no program.
+  Nothing
 };
 inline constexpr char kHas[] = "has";
 } // namespace sending
@@ -44,7 +46,15 @@ inline constexpr char kHas[] = "has";
 void sendProgram(ControlRoot &root, int64_t ranks, const std::string &folder,
                  const std::string &text);
 
-/// The same for one of the others, which waits. Throws Error.
+/// Tells all others that there is nothing to wait for. Throws Error.
+void sendNoProgram(ControlRoot &root, int64_t ranks);
+
+/// Whether the root says so to who waits for none, and may be past its start.
+/// Throws Error if it offers a program.
+bool saysNoProgram(const Message &question);
+
+/// The program for one of the others, which waits. Throws Error, also if the
+/// root sends none.
 Program receiveProgram(ControlMember &member, std::string &text);
 
 /// A program on its way to this process. Its temporary folder goes when it is

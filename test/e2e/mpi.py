@@ -12,6 +12,7 @@ mpi.py [REGEX]: only cases whose name matches.
   rank is killed;
 - `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank;
 - `goes_on_RANK`: a process that is stopped for some beats of the control channel, and goes on, is no deadlock;
+- `interrupted`: Ctrl-C and SIGTERM leave nothing of the results' files;
 - `is_told_once`: what is wrong with a program, its inputs or its start is said by one process, in the words of threads;
 - `is_missed`: a process that never comes to MPI is named;
 - `two_at_once`: two runs on one host do not meet;
@@ -236,6 +237,10 @@ class Ends(processes.Failures):
             for option in "--repeat=x", "--no-such-option", "--input=":
                 self.say([*start(family, 2), *compiler, option], option.strip("=").removesuffix("=x"), marker=option.strip("=").removesuffix("=x"))
             self.say([*start(family, 1), *compiler, ":", "-n", "1", *compiler, "--repeat=x"], "rank 1 on ", "--repeat", marker="dist-run: error: ")
+            bundles = [os.path.abspath("tools/dist-run"), bundle, BACKEND, "--random=1"]
+            nowhere = [os.path.abspath("tools/dist-run"), "nowhere.dist", BACKEND, "--random=1"]
+            self.say([*start(family, 1), *bundles, ":", "-n", "1", *nowhere], "rank 1", "rank 0 runs a bundle", "has no folder of that name")
+            self.say([*start(family, 1), *compiler, ":", "-n", "1", *bundles], "rank 0 has sent a program that it has compiled", "has a bundle")
             alone = subprocess.run([*start(family, 2), processes.EXEC, bundle, "--random=1"], capture_output=True, text=True)
             assert alone.returncode != 0 and "MPI has started 2 of these processes" in alone.stderr, alone
         # Whoever starts processes without MPI.
@@ -255,6 +260,21 @@ class Ends(processes.Failures):
             inner = " ".join([*start("mpich", 2), processes.EXEC, self.bundle, BACKEND, "--random=1"])
             done = subprocess.run([*start("openmpi", 1), "sh", "-c", inner], capture_output=True, text=True)
             assert done.returncode == 0 and "2 ranks" in done.stdout, done
+
+    def check_interrupted(self):
+        folder = os.path.join(self.work, "results")
+        for family in FAMILIES:
+            for number in signal.SIGINT, signal.SIGTERM:
+                command = [*start(family, 2), processes.EXEC, self.bundle, BACKEND, "--random=1", "--repeat=1000000000", f"--output={folder}"]
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                end = time.monotonic() + 120
+                while not (os.path.exists(folder) and os.listdir(folder)):
+                    assert time.monotonic() < end and process.poll() is None, process.communicate()
+                    time.sleep(0.01)
+                time.sleep(0.5)
+                process.send_signal(number)
+                process.communicate(timeout=120)
+                assert not os.path.exists(folder), f"{family}, {number}: {os.listdir(folder)}"
 
     def check_two_at_once(self):
         bundle = os.path.join(self.work, "once.dist")
@@ -442,6 +462,7 @@ def main():
             add("compiles_once", check_compiles_once)
             add("is_told_once", lambda work: Ends(work).check_told_once())
             add("is_missed", lambda work: Ends(work).check_missed())
+            add("interrupted", lambda work: Ends(work).check_interrupted())
             add("two_at_once", lambda work: Ends(work).check_two_at_once())
         if "openmpi" in FAMILIES:
             for number in signal.SIGKILL, signal.SIGSEGV:

@@ -45,7 +45,7 @@ MOMENTS = int(os.environ.get("DIST_MOMENTS", "6"))
 
 def succeed(command):
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"{' '.join(command)}: status {done.returncode}\n{done.stderr[-2000:]}"
+    assert done.returncode == 0, f"{' '.join(command)}: status {done.returncode}\n{done.stderr[-2000:]}{done.stdout[-2000:]}"
     return done.stdout
 
 
