@@ -2,7 +2,7 @@
 
 // Rows in two pieces, as in a resize to the nearest: what is cut out is no run of whole blocks. Of 16 rows of 8 f32
 // each of 4 devices sends its 4 to 3 others. Said once for the op of the model, which became two here.
-// CHECK: resize.py:3:1: remark: dimension 0 of operand 0 of tensor.extract_slice is gathered, of which each device sends 384 bytes, and not neighbours' rows alone: it is cut out of several blocks; another dimension can be sharded instead, or a dist.sync with all_gather says that this is meant
+// CHECK: resize.py:3:1: remark: dimension 0 of operand 0 of tensor.extract_slice is gathered, of which each device sends 384 bytes, and not neighbours' rows alone: it is cut out of several blocks; another dimension can be sharded instead; 'groups N' or 'heads' in its directive, if N parts stand side by side in it, as q, k and v; or a dist.sync with all_gather says that this is meant
 dist.mesh @m ["rows" = 4]
 func.func @pieces(%x: tensor<16x8xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}, {}]>}) -> (tensor<7x8xf32>, tensor<6x8xf32>) {
   %a = tensor.extract_slice %x[0, 0] [7, 8] [1, 1] : tensor<16x8xf32> to tensor<7x8xf32> loc("resize.py":3:1)
