@@ -57,7 +57,8 @@ struct CompileOptions {
                             "(nor an input's file tells); may be repeated"),
              llvm::cl::value_desc("INPUT[DIM]=N"), llvm::cl::cat(category)),
         weights("weights",
-                llvm::cl::desc("Parameters, in place of the module's own file"),
+                llvm::cl::desc("Parameters, in place of the module's own file: "
+                               "also an index of several, or their folder"),
                 llvm::cl::value_desc("FILE.safetensors"),
                 llvm::cl::cat(category)),
         cpu("mcpu",

@@ -159,7 +159,8 @@ int main(int argc, char **argv) {
   using Kind = ToolOption;
   app.add_option("bundle", options.bundles, "The bundle, a folder OUT.dist");
   add("--weights", options.run.weights,
-      "Parameters (.safetensors), in place of the bundle's own",
+      "Parameters, in place of the bundle's own: also an index of several "
+      "files (.json), or their folder",
       {Kind::Text, "FILE.safetensors"});
   add("--input", options.inputs, std::string(inputForms) + rangeHelp,
       {Kind::Text, "NAME=VALUE"})

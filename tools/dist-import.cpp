@@ -35,8 +35,10 @@ static llvm::cl::opt<std::string>
 
 static llvm::cl::opt<std::string> weights(
     "weights",
-    llvm::cl::desc("Where the parameters go (default: OUT.safetensors; none "
-                   "when the program goes to standard output)"),
+    llvm::cl::desc("Where the parameters go, all of them (default: those in "
+                   "external data stay there, OUT.weights.json names them, and "
+                   "others go to OUT.safetensors; none when the program goes "
+                   "to standard output)"),
     llvm::cl::value_desc("OUT.safetensors"), llvm::cl::cat(category));
 
 static llvm::cl::list<std::string>
@@ -106,7 +108,6 @@ int main(int argc, char **argv) {
   llvm::Expected<ImportOutputs> outputs = findImportOutputs(output, asked);
   if (!outputs)
     return fail(llvm::toString(outputs.takeError()));
-  options.weights = outputs->weightsName;
 
   llvm::Expected<frontend::Model> model = frontend::readModel(input);
   if (!model)
@@ -116,9 +117,10 @@ int main(int argc, char **argv) {
       frontend::importModel(*model, context, options);
   if (!imported)
     return fail(llvm::toString(imported.takeError()));
-  if (!imported->parameters.empty() && !llvm::json::isUTF8(options.weights))
+  if (!imported->parameters.empty() &&
+      !llvm::json::isUTF8(outputs->weightsName))
     return fail(
-        "'" + llvm::json::fixUTF8(options.weights) +
+        "'" + llvm::json::fixUTF8(outputs->weightsName) +
         "': the program names this file of its parameters, but it is "
         "no UTF-8; choose another name with " +
         (weights.getNumOccurrences() ? "--weights" : "-o or --weights"));
@@ -129,9 +131,11 @@ int main(int argc, char **argv) {
         << ": no file can lie beside it, so that the parameters are not "
            "written; name a file with --weights\n";
 
-  for (const std::string &file : model->files)
-    ::dist::noteInput(file);
-  if (llvm::Error failure = writeImport(*imported, *outputs, locations))
+  ::dist::noteInput(model->file);
+  for (const frontend::ExternalFile &file : model->externalFiles)
+    ::dist::noteInput(file.path);
+  if (llvm::Error failure = writeImport(*imported, model->externalFiles,
+                                        *outputs, locations))
     return fail(llvm::toString(std::move(failure)));
   noteImport(*imported);
   return 0;

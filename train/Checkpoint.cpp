@@ -2,7 +2,7 @@
 
 #include "train/Checkpoint.h"
 #include "dist/OutputFile.h"
-#include "dist/Safetensors.h"
+#include "dist/Weights.h"
 #include "runtime/host/Json.h"
 #include "runtime/host/MappedFile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -299,40 +299,12 @@ template <class Take> static void readJson(const std::string &path, Take take) {
   file.checkUnchanged();
 }
 
-/// Files of one folder, by name.
-namespace {
-class Shards {
-public:
-  explicit Shards(std::string folder) : folder(std::move(folder)) {}
-
-  const host::Safetensors &get(const std::string &name) {
-    if (name.empty() || name == "." || name == ".." ||
-        name.find('/') != std::string::npos)
-      throw host::Error("'" + name + "' is no name of a file beside it");
-    auto found = files.find(name);
-    if (found == files.end())
-      found = files.try_emplace(name, folder + "/" + name).first;
-    return found->second;
-  }
-
-private:
-  std::string folder;
-  std::map<std::string, host::Safetensors> files;
-};
-} // namespace
-
 static void loadShards(const std::string &folder, host::Inputs &tensors) {
-  readJson(folder + "/" + kIndex, [&](const Json &index) {
-    Shards shards(folder);
-    for (const auto &[name, file] : index.at("weight_map").items()) {
-      const host::Safetensors &shard = shards.get(file.get<std::string>());
-      const host::Tensor *tensor = shard.find(name);
-      if (!tensor)
-        throw host::Error("'" + name + "' is not in " + shard.path());
-      if (!tensors.try_emplace(name, *tensor).second)
-        throw host::Error("'" + name + "' is a parameter and a state");
-    }
-  });
+  for (const auto &[name, tensor] :
+       host::Weights(folder + "/" + kIndex).tensors())
+    if (!tensors.try_emplace(name, tensor).second)
+      throw host::Error(folder + ": '" + name +
+                        "' is a parameter and a state");
 }
 
 std::string Position::findConflict(const Position &asked) const {

@@ -606,9 +606,6 @@ ImportedModel Importer::finish() {
       body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
   function.setAllArgAttrs(argumentAttrs);
   function.setAllResultAttrs(resultAttrs);
-  if (!options.weights.empty() && !result.parameters.empty())
-    (*module)->setAttr(dist::kWeightsAttr,
-                       builder.getStringAttr(options.weights));
   result.foldedParameters = parameters.findFolded(model, scopes);
   result.computedConstants = parameters.findComputed(model);
   result.takenTypes = std::move(takenTypes);

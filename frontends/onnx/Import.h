@@ -22,8 +22,6 @@ namespace mlir::dist::frontend {
 struct ImportOptions {
   /// Of the inputs' open dimensions; the others stay open.
   Bindings bindings;
-  /// What the module's dist.weights says; none if empty.
-  std::string weights;
 };
 
 struct ImportedModel {

@@ -1,7 +1,6 @@
-//===- WeightsWriter.cpp - Writes a safetensors file ----------------------===//
+//===- WeightsWriter.cpp - Writes files of parameters ---------------------===//
 
 #include "WeightsWriter.h"
-#include "dist/Safetensors.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
@@ -64,14 +63,32 @@ static void writeTransposed(raw_ostream &os, const HostTensor &data) {
   }
 }
 
+host::SafetensorsEntry
+mlir::dist::frontend::describe(const Parameter &parameter) {
+  frontend::Shape shape = parameter.getShape();
+  return {parameter.name, toRuntime(parameter.getType()),
+          host::Shape(shape.begin(), shape.end())};
+}
+
+std::optional<PlaceInFile>
+mlir::dist::frontend::findInPlace(const Parameter &parameter,
+                                  ArrayRef<ExternalFile> files) {
+  ArrayRef<char> bytes = parameter.data.getBytes();
+  if (parameter.transposed || bytes.empty())
+    return std::nullopt;
+  for (const ExternalFile &file : files)
+    if (bytes.begin() >= file.buffer->getBufferStart() &&
+        bytes.end() <= file.buffer->getBufferEnd())
+      return PlaceInFile{file.path,
+                         bytes.begin() - file.buffer->getBufferStart()};
+  return std::nullopt;
+}
+
 void mlir::dist::frontend::writeSafetensors(raw_ostream &os,
                                             ArrayRef<Parameter> parameters) {
   std::vector<host::SafetensorsEntry> entries;
-  for (const Parameter &parameter : parameters) {
-    frontend::Shape shape = parameter.getShape();
-    entries.push_back({parameter.name, toRuntime(parameter.getType()),
-                       host::Shape(shape.begin(), shape.end())});
-  }
+  for (const Parameter &parameter : parameters)
+    entries.push_back(describe(parameter));
   os << host::makeSafetensorsHeader(entries);
   for (const Parameter &parameter : parameters) {
     ArrayRef<char> bytes = parameter.data.getBytes();

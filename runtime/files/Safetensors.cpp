@@ -3,6 +3,7 @@
 #include "dist/Safetensors.h"
 #include "dist/OutputFile.h"
 #include "runtime/files/Booleans.h"
+#include "runtime/files/Entries.h"
 #include "runtime/host/Json.h"
 #include "runtime/host/MappedFile.h"
 
@@ -22,7 +23,7 @@ static const std::map<std::string, dist_dtype> &getDtypes() {
   return dtypes;
 }
 
-static dist_dtype dtypeOf(const std::string &name) {
+dist_dtype dist::dtypeOfEntry(const std::string &name) {
   auto it = getDtypes().find(name);
   if (it == getDtypes().end())
     throw Error("element type " + name +
@@ -31,7 +32,7 @@ static dist_dtype dtypeOf(const std::string &name) {
   return it->second;
 }
 
-static std::string nameOf(dist_dtype dtype) {
+std::string dist::nameOfEntry(dist_dtype dtype) {
   for (const auto &[name, one] : getDtypes())
     if (one == dtype)
       return name;
@@ -39,34 +40,49 @@ static std::string nameOf(dist_dtype dtype) {
               " has no name in safetensors files");
 }
 
+Tensor dist::tensorInFile(const std::shared_ptr<const MappedFile> &file,
+                          dist_dtype dtype, const Shape &shape,
+                          int64_t offset) {
+  Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.shape = shape;
+  int64_t bytes, end;
+  if (__builtin_mul_overflow(tensor.count(), dtypeBytes(dtype), &bytes) ||
+      __builtin_add_overflow(offset, bytes, &end) || offset < 0 ||
+      end > file->bytes)
+    throw Error(std::string(dtypeName(dtype)) + " of shape " + toString(shape) +
+                " at byte " + std::to_string(offset) + " does not fit " +
+                file->path + ", which has " + std::to_string(file->bytes) +
+                " bytes");
+  tensor.data = static_cast<char *>(file->memory.get()) + offset;
+  tensor.owner = file->memory;
+  tensor.file = file;
+  checkBooleans("", tensor);
+  return tensor;
+}
+
 /// One entry of the header; `data` is what follows the header.
 static Tensor readEntry(const nlohmann::json &entry,
                         const std::shared_ptr<const MappedFile> &file,
                         int64_t dataStart) {
-  const MappedFile &mapped = *file;
-  Tensor tensor;
-  tensor.dtype = dtypeOf(entry.at("dtype").get<std::string>());
-  tensor.shape = integersOf(entry.at("shape"));
+  dist_dtype dtype = dtypeOfEntry(entry.at("dtype").get<std::string>());
+  Shape shape = integersOf(entry.at("shape"));
   auto offsets = integersOf(entry.at("data_offsets"));
-  int64_t available = mapped.bytes - dataStart, bytes;
+  int64_t available = file->bytes - dataStart;
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[0] > offsets[1])
     throw Error("data_offsets are no range");
   if (offsets[1] > available)
     throw Error("data ends at byte " + std::to_string(offsets[1]) +
                 ", but the file holds " + std::to_string(available) +
                 " bytes of data: it is truncated");
-  if (__builtin_mul_overflow(tensor.count(), dtypeBytes(tensor.dtype),
+  int64_t given = offsets[1] - offsets[0], bytes;
+  if (__builtin_mul_overflow(Tensor{dtype, shape}.count(), dtypeBytes(dtype),
                              &bytes) ||
-      bytes != offsets[1] - offsets[0])
-    throw Error(std::string(dtypeName(tensor.dtype)) + " of shape " +
-                toString(tensor.shape) + " does not take the " +
-                std::to_string(offsets[1] - offsets[0]) + " bytes it has");
-  tensor.data =
-      static_cast<char *>(mapped.memory.get()) + dataStart + offsets[0];
-  tensor.owner = mapped.memory;
-  tensor.file = file;
-  checkBooleans("", tensor);
-  return tensor;
+      bytes != given)
+    throw Error(std::string(dtypeName(dtype)) + " of shape " + toString(shape) +
+                " does not take the " + std::to_string(given) +
+                " bytes it has");
+  return tensorInFile(file, dtype, shape, dataStart + offsets[0]);
 }
 
 /// No byte belongs to two tensors. Throws Error.
@@ -97,22 +113,16 @@ Safetensors::Safetensors(const std::string &path)
   auto fail = [&](const std::string &what) {
     throw Error(path + ": not a safetensors file: " + what);
   };
-  // The format's own limit.
-  constexpr uint64_t maxHeaderBytes = 100'000'000;
   uint64_t headerBytes = 0;
   if (mapped.bytes < 8)
     fail("it has only " + std::to_string(mapped.bytes) + " bytes");
   std::memcpy(&headerBytes, mapped.data(), 8);
-  if (mapped.text()[0] == '{' && headerBytes > maxHeaderBytes)
-    fail("it is JSON, perhaps an index, which names the files that hold the "
-         "parameters. Save them in one file: safetensors.torch.save_file("
-         "model.state_dict(), \"model.safetensors\") in Python");
   if (headerBytes > static_cast<uint64_t>(mapped.bytes) - 8)
     fail("a header of " + std::to_string(headerBytes) + " bytes in a file of " +
          std::to_string(mapped.bytes));
-  if (headerBytes > maxHeaderBytes)
+  if (headerBytes > kMostHeaderBytes)
     fail("a header of " + std::to_string(headerBytes) + " bytes; at most " +
-         std::to_string(maxHeaderBytes) + " are allowed");
+         std::to_string(kMostHeaderBytes) + " are allowed");
   nlohmann::json header;
   try {
     header = parseJson<nlohmann::json>(mapped.text().substr(8, headerBytes));
@@ -154,7 +164,7 @@ dist::makeSafetensorsHeader(const std::vector<SafetensorsEntry> &entries) {
   int64_t offset = 0;
   for (const SafetensorsEntry &entry : entries) {
     int64_t bytes = numElements(entry.shape) * dtypeBytes(entry.dtype);
-    nlohmann::json value = {{"dtype", nameOf(entry.dtype)},
+    nlohmann::json value = {{"dtype", nameOfEntry(entry.dtype)},
                             {"shape", entry.shape},
                             {"data_offsets", {offset, offset + bytes}}};
     text += "," + nlohmann::json(entry.name).dump() + ":" + value.dump();

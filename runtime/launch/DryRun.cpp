@@ -121,7 +121,7 @@ namespace {
 
 /// The weights file, as far as it is there.
 struct Weights {
-  std::optional<Safetensors> file;
+  std::optional<dist::Weights> file;
 
   Weights(const Program &program, const std::string &path, DryRun &run) {
     if (path.empty())

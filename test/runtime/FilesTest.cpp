@@ -2,7 +2,7 @@
 
 #include "dist/Npy.h"
 #include "dist/OnnxTensor.h"
-#include "dist/Safetensors.h"
+#include "dist/Weights.h"
 #include "runtime/host/MappedFile.h"
 
 #include <gtest/gtest.h>
@@ -58,14 +58,6 @@ template <class Call> std::string errorOf(Call call) {
 
 std::string safetensors(const std::string &header, const std::string &data) {
   return raw<uint64_t>({header.size()}) + header + data;
-}
-
-TEST(Safetensors, AnIndexIsTold) {
-  std::string path = fileWith(
-      "model.safetensors.index.json",
-      "{\n  \"metadata\": {},\n  \"weight_map\": {\"a\": \"1.safetensors\"}}");
-  EXPECT_ERROR(Safetensors{path},
-               "it is JSON, perhaps an index");
 }
 
 /// In a time that is not quadratic: that would be ten minutes here.
@@ -187,6 +179,152 @@ TEST(Safetensors, MalformedFilesGiveErrors) {
   has(entry("\"shape\":" + std::string(1000000, '[')), "more than 64 deep");
   EXPECT_ERROR(Safetensors{"no/such.safetensors"}, "cannot open");
   EXPECT_ERROR(Safetensors{testing::TempDir()}, "not a regular file");
+}
+
+//===----------------------------------------------------------------------===//
+// Indices of weights
+//===----------------------------------------------------------------------===//
+
+/// Tensors of two files of safetensors and of one of anything.
+std::string writeIndexed(const std::string &name) {
+  std::vector<float> numbers = {1, 2, 3, 4};
+  Tensor tensor;
+  tensor.shape = {4};
+  tensor.data = numbers.data();
+  std::string folder = testing::TempDir() + "/" + name;
+  std::filesystem::create_directories(folder + "/below");
+  writeSafetensors(folder + "/1.safetensors", {{"a", tensor}, {"x", tensor}});
+  numbers[0] = 5;
+  writeSafetensors(folder + "/below/2.safetensors", {{"b", tensor}});
+  std::string bytes(100'000, '.');
+  std::memcpy(&bytes[81], numbers.data(), 16);
+  fileWith(name + ".data", bytes);
+  std::string data = "../" + name + ".data";
+  fileWith(name + "/index.json",
+           makeWeightsIndex(folder,
+                            {{{"a", DIST_F32, {4}}, "1.safetensors", {}},
+                             {{"b", DIST_F32, {4}}, "below/2.safetensors", {}},
+                             {{"c", DIST_F32, {2, 2}}, data, 81},
+                             {{"d", DIST_U8, {3}}, data, 99'997}}));
+  return folder + "/index.json";
+}
+
+TEST(Weights, FilesOfAnIndex) {
+  Weights weights(writeIndexed("indexed"));
+  ASSERT_EQ(weights.tensors().size(), 4u);
+  EXPECT_EQ(valuesOf<float>(*weights.find("a")),
+            (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(valuesOf<float>(*weights.find("b")),
+            (std::vector<float>{5, 2, 3, 4}));
+  const Tensor *c = weights.find("c");
+  EXPECT_EQ(c->shape, (Shape{2, 2}));
+  float numbers[4];
+  std::memcpy(numbers, c->data, 16);
+  EXPECT_EQ(numbers[0], 5);
+  EXPECT_EQ(numbers[3], 4);
+  // In place, and known as pages of that file.
+  EXPECT_EQ(c->file->path, weights.find("d")->file->path);
+  EXPECT_EQ(weights.find("x"), nullptr);
+  // A file of safetensors is its own index.
+  EXPECT_NE(Weights(testing::TempDir() + "/indexed/1.safetensors").find("x"),
+            nullptr);
+}
+
+TEST(Weights, FindsTheFileOfAFolder) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(writeIndexed("folder")).parent_path();
+  EXPECT_ERROR(Weights{folder.string()},
+               "has neither model.safetensors.index.json nor "
+               "model.safetensors; name a file in it");
+  fs::rename(folder / "1.safetensors", folder / "model.safetensors");
+  EXPECT_NE(Weights(folder.string()).find("x"), nullptr);
+  fs::create_symlink("model.safetensors", folder / "1.safetensors");
+  fs::rename(folder / "index.json", folder / "model.safetensors.index.json");
+  EXPECT_EQ(Weights(folder.string()).find("x"), nullptr);
+}
+
+TEST(Weights, AnotherFileIsTold) {
+  std::string path = writeIndexed("other");
+  for (size_t at : {0, 50'000, 99'999}) {
+    std::string bytes(100'000, '.');
+    bytes[at] = ',';
+    fileWith("other.data", bytes);
+    EXPECT_ERROR(Weights{path}, "is not the file that this index was made of");
+  }
+  fileWith("other.data", std::string(99'999, '.'));
+  EXPECT_ERROR(Weights{path}, "is not the file that this index was made of");
+  std::filesystem::remove(testing::TempDir() + "/other.data");
+  EXPECT_ERROR(Weights{path}, "other.data: cannot open");
+}
+
+/// The sample of a long file has its first and its last byte.
+TEST(Weights, SamplesLongFiles) {
+  std::string path = testing::TempDir() + "/long.data", index;
+  int64_t bytes = int64_t(1) << 33;
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, bytes);
+  auto write = [&] {
+    return makeWeightsIndex(testing::TempDir(),
+                            {{{"w", DIST_U8, {1}}, "long.data", 0}});
+  };
+  std::set<std::string> seen = {write()};
+  for (int64_t at : {int64_t(0), bytes - 1}) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(at).put('x');
+    file.close();
+    EXPECT_TRUE(seen.insert(write()).second) << at;
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Weights, MalformedIndicesGiveErrors) {
+  writeIndexed("malformed");
+  std::string good = "{\"file\":\"../malformed.data\",\"dtype\":\"F32\","
+                     "\"shape\":[2],\"offset\":0}";
+  std::ifstream written(testing::TempDir() + "/malformed/index.json");
+  std::string text{std::istreambuf_iterator<char>(written), {}};
+  std::string files = text.substr(text.find("\"files\""));
+  files = files.substr(0, files.find("\"metadata\""));
+  auto errorFor = [&](const std::string &entry) {
+    std::string all = "{" + files + "\"weight_map\": {\"w\": " + entry + "}}";
+    return errorOf([&] { Weights(fileWith("malformed/bad.json", all)); });
+  };
+  auto with = [&](const std::string &from, const std::string &to) {
+    std::string entry = good;
+    return entry.replace(entry.find(from), from.size(), to);
+  };
+  EXPECT_EQ(errorFor(good), "");
+  for (const auto &[entry, part] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"3", "the name of a file, or an object"},
+           {"\"/etc/passwd\"", "no file below the folder of the index"},
+           {"\"../1.safetensors\"", "no file below the folder of the index"},
+           {"\"\"", "no file below the folder of the index"},
+           {"\"1.safetensors\"", "has no tensor of this name"},
+           {"\"none.safetensors\"", "cannot open"},
+           {with("../malformed.data", "/etc/passwd"), "key '/etc/passwd' not"},
+           {with("F32", "F33"), "element type F33"},
+           {with("[2]", "[30000]"), "does not fit"},
+           {with("[2]", "[-1]"), "impossible shape"},
+           {with("[2]", "[4611686018427387904,4]"), "impossible shape"},
+           {with(":0", ":99993"), "does not fit"},
+           {with(":0", ":-1"), "does not fit"},
+           {with(":0", ":9223372036854775807"), "does not fit"},
+           {with(":0", ":0.5"), "an integer of 64 bits is expected"},
+           {with("offset", "ofset"), "'ofset' is not known"},
+           {with(",\"offset\":0", ""), "key 'offset' not found"}}) {
+    std::string error = errorFor(entry);
+    EXPECT_NE(error.find("tensor 'w': "), std::string::npos) << error;
+    EXPECT_NE(error.find(part), std::string::npos) << entry << ": " << error;
+  }
+  for (const auto &[bytes, part] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"{", "not an index of weights: not JSON"},
+           {"{}", "it has no \"weight_map\""},
+           {"{\"weight_map\": []}", "it has no \"weight_map\""},
+           {"{\"weight_map\": {\"a\": \"b\", \"a\": \"c\"}}",
+            "'a' is given twice"}})
+    EXPECT_ERROR(Weights(fileWith("bad.json", bytes)), part);
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,6 +16,9 @@ struct ImportOutputs {
   /// Where parameters go, "" for nowhere; and how the program names this file,
   /// relative to itself.
   std::string weights, weightsName;
+  /// Nobody asked for that file. Parameters that lie in files of the model stay
+  /// there, and an index names their bytes.
+  bool isDefault;
 };
 
 /// The files for the values of -o and --weights, if that is given.
@@ -24,9 +27,11 @@ findImportOutputs(const std::string &program,
                   const std::optional<std::string> &weights);
 
 /// Writes the program, with or without locations, and its parameters if it has
-/// some and there is a file for them. Both appear at once.
+/// some and there is a file for them. All appear at once. `files` are those of
+/// the model that have data of parameters.
 llvm::Error writeImport(const frontend::ImportedModel &imported,
-                        const ImportOutputs &outputs, bool locations);
+                        llvm::ArrayRef<frontend::ExternalFile> files,
+                        ImportOutputs outputs, bool locations);
 
 } // namespace mlir::dist
 

@@ -82,8 +82,9 @@ Expected<std::shared_ptr<MemoryBuffer>> ExternalData::open(StringRef location) {
   if (!buffer)
     return error("external data '" + full + "' " +
                  toString(buffer.takeError()));
-  paths.push_back(full.str().str());
-  return files[location] = std::move(*buffer);
+  std::shared_ptr<MemoryBuffer> file = std::move(*buffer);
+  order.push_back({full.str().str(), file});
+  return files[location] = file;
 }
 
 std::string ExternalData::digest(StringRef location) {

@@ -23,6 +23,12 @@ namespace mlir::dist::frontend {
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readRegularFile(llvm::StringRef path, uint64_t limit);
 
+/// A file that was opened.
+struct ExternalFile {
+  std::string path;
+  std::shared_ptr<llvm::MemoryBuffer> buffer;
+};
+
 class ExternalData {
 public:
   explicit ExternalData(llvm::StringRef model);
@@ -32,14 +38,13 @@ public:
   open(llvm::StringRef location);
   /// The SHA1 of one that was opened, in hexadecimal digits; taken once.
   std::string digest(llvm::StringRef location);
-  /// Paths of those that were opened.
-  const std::vector<std::string> &opened() const { return paths; }
+  const std::vector<ExternalFile> &opened() const { return order; }
 
 private:
   llvm::StringRef model;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
   llvm::StringMap<std::string> digests;
-  std::vector<std::string> paths;
+  std::vector<ExternalFile> order;
 };
 
 } // namespace mlir::dist::frontend

@@ -9,6 +9,7 @@
 #ifndef DIST_FRONTENDS_ONNX_READING_MODEL_H
 #define DIST_FRONTENDS_ONNX_READING_MODEL_H
 
+#include "ExternalData.h"
 #include "HostTensor.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -86,8 +87,7 @@ struct ValueInfo {
 
 struct Model {
   std::string file;
-  /// All that was read: the model, and its files of external data.
-  std::vector<std::string> files;
+  std::vector<ExternalFile> externalFiles;
   int64_t opset = 0;
   std::string producer;
   /// In the order of execution. The nodes of an If's branches come before it,

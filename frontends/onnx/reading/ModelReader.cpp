@@ -139,8 +139,7 @@ Expected<Model> Reader::read() {
     return std::move(failure);
   if (Error failure = checkOrder())
     return std::move(failure);
-  model.files = tensors->getFiles();
-  model.files.push_back(model.file);
+  model.externalFiles = tensors->getFiles();
   return std::move(model);
 }
 

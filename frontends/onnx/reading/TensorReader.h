@@ -35,8 +35,8 @@ public:
   /// Errors name file and tensor, as `what`.
   llvm::Expected<HostTensor> read(const ::onnx::TensorProto &proto,
                                   llvm::StringRef what);
-  /// Paths of the files that had data of tensors so far.
-  const std::vector<std::string> &getFiles() const {
+  /// The files that had data of tensors so far.
+  const std::vector<ExternalFile> &getFiles() const {
     return externalData.opened();
   }
 

@@ -12,6 +12,7 @@
 #include "dist/Program.h"
 #include "dist/Slices.h"
 #include "dist/Tensor.h"
+#include "dist/Weights.h"
 
 #include <functional>
 #include <map>
@@ -62,7 +63,7 @@ public:
 
 private:
   const Program &program;
-  std::optional<Safetensors> weightsFile;
+  std::optional<Weights> weightsFile;
   std::vector<const Tensor *> sources;
 };
 
