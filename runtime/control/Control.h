@@ -52,6 +52,9 @@ struct ControlOptions {
   std::function<std::string(int64_t)> describe;
   /// Prints a line of another process; on standard error if it is empty.
   std::function<void(const std::string &)> print;
+  /// Hears of each process that has come: its rank, its connection, and how
+  /// messages name it.
+  std::function<void(int64_t, int, const std::string &)> onMember;
 };
 
 /// A process's sign of life.

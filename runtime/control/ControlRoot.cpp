@@ -39,7 +39,7 @@ struct ControlRoot::Member {
   int64_t rank = -1;
   Clock::time_point heard = Clock::now();
   Stage stage = Stage::Absent;
-  std::string process, host, doing, standing;
+  std::string process, doing, standing;
   std::string texts[4];
   std::optional<Message> answer;
   bool isLost = false, knowsFailure = false;
@@ -173,8 +173,7 @@ void ControlRoot::lose(Member &member, const std::string &how) {
   member.isLost = true;
   std::string doing =
       member.doing.empty() ? "" : "; when it was last heard, " + member.doing;
-  fail(nameOf(member) + ": its process " + member.process + " on " +
-       member.host + " " + how + doing);
+  fail(nameOf(member) + ": " + member.process + " " + how + doing);
 }
 
 /// A stranger's first message; whether it is let in.
@@ -188,11 +187,11 @@ bool ControlRoot::greet(Member &member, const Message &message) {
   if (!areEqual(reader.text(), token))
     return false;
   auto rank = reader.number<int64_t>();
-  member.process = reader.text();
-  member.host = reader.text();
+  std::string process = reader.text(), host = reader.text();
+  member.process = "its process " + process + " on " + host;
   if (version != kVersion) {
     isAnyMissing = true;
-    fail("rank " + std::to_string(rank) + " on " + member.host +
+    fail("rank " + std::to_string(rank) + " on " + host +
          " is of another version of dist: install the same on all hosts");
     return false;
   }
@@ -201,6 +200,8 @@ bool ControlRoot::greet(Member &member, const Message &message) {
     return false;
   member.rank = rank;
   member.stage = Stage::Here;
+  if (options.onMember)
+    options.onMember(rank, member.socket.handle(), member.process);
   return true;
 }
 

@@ -120,10 +120,10 @@ static std::string formatBytes(int64_t bytes) {
 namespace {
 
 /// The weights file, as far as it is there.
-struct Weights {
-  std::optional<dist::Weights> file;
+struct KnownWeights {
+  std::optional<Weights> file;
 
-  Weights(const Program &program, const std::string &path, DryRun &run) {
+  KnownWeights(const Program &program, const std::string &path, DryRun &run) {
     if (path.empty())
       return;
     try {
@@ -167,7 +167,8 @@ struct Weights {
 
 } // namespace
 
-static DryRun::Rank describeRank(const Program &program, const Weights &weights,
+static DryRun::Rank describeRank(const Program &program,
+                                 const KnownWeights &weights,
                                  int64_t rank) {
   const Manifest &manifest = program.manifest;
   Topology place;
@@ -210,7 +211,7 @@ DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
     run.problems.push_back(error.what());
   }
   run.weights = findWeights(program, options.weights);
-  Weights weights(program, run.weights, run);
+  KnownWeights weights(program, run.weights, run);
   int64_t memory = rankMemory.value_or(findMemory()), all = 0, tooLarge = 0;
   run.memory = memory;
   std::string there =

@@ -13,6 +13,7 @@
 #include "runtime/launch/RollCall.h"
 #include "runtime/launch/Sending.h"
 #include "runtime/launch/Teller.h"
+#include "runtime/launch/Witness.h"
 #include "runtime/messages/MessagesRun.h"
 #include "runtime/mpi/MpiLink.h"
 #include "runtime/mpi/Starter.h"
@@ -35,6 +36,8 @@ namespace {
 
 /// This process among those that MPI has started.
 struct Session {
+  /// Of rank 0.
+  std::unique_ptr<Witness> witness;
   std::unique_ptr<MpiLibrary> library;
   int64_t rank = 0;
   std::unique_ptr<Teller> teller;
@@ -58,6 +61,11 @@ static Session *session = nullptr;
 
 /// Whether this process has nothing to say that a signal would cut off.
 static bool isReadyToEnd(int signal) {
+  // What ends it by a crash the witness tells.
+  bool isCrash = signal == SIGSEGV || signal == SIGILL || signal == SIGFPE ||
+                 signal == SIGABRT;
+  if (session->witness && !isCrash)
+    session->witness->leave();
   if (signal == SIGTERM)
     return session->teller->hasTold();
   return session->root || session->output->areLastWordsSent();
@@ -75,6 +83,10 @@ static std::string shareWhere(Session &session, const RunOptions &options) {
       control.address = options.bindAddress;
       control.port = options.port;
       control.timeout = timeoutOf(options);
+      control.onMember = [&session](int64_t rank, int connection,
+                                    const std::string &process) {
+        session.witness->add(rank, connection, process);
+      };
       if (control.address.empty()) {
         if (session.library->sizeOfHost() != control.ranks)
           throw Error("the processes are on several hosts: give them the "
@@ -104,11 +116,17 @@ static void hearFailure(const std::string &message) {
 /// Stays until the process ends.
 static void beginSession(const RunOptions &options, const Tell &tell) {
   static Session made;
+  if (std::optional<StartedAs> as = findStartedAs(); !as || as->rank == 0)
+    made.witness = std::make_unique<Witness>(tell);
   {
-    RollCall rollCall(timeoutOf(options), tell);
+    RollCall rollCall(timeoutOf(options), [&](const std::string &message) {
+      made.witness ? made.witness->tell(message) : tell(message);
+    });
     made.library = loadMpi(options.mpi);
   }
   made.rank = made.library->rank();
+  if (made.rank != 0)
+    made.witness.reset();
   std::string where = shareWhere(made, options);
   if (where[0] == '!') {
     if (made.rank == 0)
@@ -126,7 +144,7 @@ static void beginSession(const RunOptions &options, const Tell &tell) {
   made.teller = std::make_unique<Teller>([tell](const std::string &message) {
     if (session->output)
       session->output->giveBack();
-    tell(message);
+    session->witness ? session->witness->tell(message) : tell(message);
   });
   session = &made;
   waitBeforeEnding(isReadyToEnd);
@@ -147,6 +165,8 @@ static void awaitEnd() {
 static void failSession(const std::string &message) {
   if (session->root) {
     bool isFirst = session->teller->claim();
+    if (isFirst)
+      session->witness->leave();
     session->root->fail(message);
     if (isFirst)
       return;
@@ -522,6 +542,8 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     root->setDescribe(
         [topology](int64_t rank) { return topology.describe(rank); });
     root->await(Stage::Here);
+    for (int64_t rank = 0; rank < library.size(); ++rank)
+      session->witness->describe(rank, topology.describe(rank));
     if (!session->hasSentProgram)
       sendNoProgram(*root, library.size());
     root->await(Stage::Ready);
@@ -608,6 +630,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     readDone(rank ? root->textOf(rank, Stage::Done) : done, result);
   if (!options.stepControl)
     take(RemoteMemory(manifest, executor));
+  session->witness->leave();
   root->end();
   library.finalize();
   return result;

@@ -172,10 +172,10 @@ class Ends(processes.Failures):
     def ours(self):
         return find_processes(processes.EXEC, self.bundle)
 
-    def end_rank(self, number, rank, said, *options, least=0.0):
+    def end_rank(self, number, rank, said, *options, family="openmpi", least=0.0):
         source = random.Random(number)
         for _ in range(MOMENTS):
-            process = self.begin("openmpi", *options)
+            process = self.begin(family, *options)
             # Before all are there, another message is right.
             victim = [self.find(0), self.find(1)][rank]
             time.sleep(source.random() * 0.5)
@@ -464,16 +464,21 @@ def main():
             add("is_missed", lambda work: Ends(work).check_missed())
             add("interrupted", lambda work: Ends(work).check_interrupted())
             add("two_at_once", lambda work: Ends(work).check_two_at_once())
+        for family in FAMILIES:
+            for number, rank in (signal.SIGKILL, 0), (signal.SIGKILL, 1), (signal.SIGSEGV, 1):
+                add(
+                    f"ends_{family}_{number.name}_{rank}",
+                    lambda work, number=number, rank=rank, family=family: Ends(work).end_rank(
+                        number, rank, f"rank {rank} (x={rank}): its process ", family=family
+                    ),
+                )
         if "openmpi" in FAMILIES:
-            for number in signal.SIGKILL, signal.SIGSEGV:
-                add(f"ends_{number.name}_1", lambda work, number=number: Ends(work).end_rank(number, 1, "rank 1 (x=1): its process "))
             for rank in range(2):
                 add(f"goes_on_{rank}", lambda work, rank=rank: Ends(work).check_goes_on(rank))
             if has_namespaces():
                 add("three_hosts", check_three_hosts)
             else:
                 print("left out: three_hosts, which takes root and iproute2")
-            add("ends_SIGKILL_0", lambda work: Ends(work).end_rank(signal.SIGKILL, 0, "the process of rank 0 has ended"))
             add(
                 "ends_SIGSTOP_1",
                 lambda work: Ends(work).end_rank(signal.SIGSTOP, 1, "has said nothing for 5 s", "--timeout=5", least=5.0),

@@ -1,0 +1,268 @@
+//===- Witness.cpp - Tells what ended the process of rank 0 ---------------===//
+
+#include "runtime/launch/Witness.h"
+#include "dist/Signals.h"
+#include "runtime/control/Messages.h"
+#include "runtime/control/Protocol.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+using namespace dist;
+
+//===----------------------------------------------------------------------===//
+// What rank 0 says to its child
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+enum Kind : int64_t { Peer, Name, Tell, Told, Leave };
+
+/// A packet, and room for a descriptor that goes with it.
+struct Packet {
+  struct {
+    int64_t kind, rank;
+  } head = {};
+  char text[1 << 15];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  iovec parts[2] = {{&head, sizeof head}, {text, 0}};
+  msghdr header = {};
+
+  Packet() {
+    header.msg_iov = parts;
+    header.msg_iovlen = 2;
+  }
+
+  bool send(int socket, Kind kind, int64_t rank, const std::string &what,
+            int descriptor = -1) {
+    head = {kind, rank};
+    parts[1].iov_len = std::min(what.size(), sizeof text);
+    std::memcpy(text, what.data(), parts[1].iov_len);
+    if (descriptor >= 0) {
+      header.msg_control = control;
+      header.msg_controllen = sizeof control;
+      cmsghdr *one = CMSG_FIRSTHDR(&header);
+      one->cmsg_level = SOL_SOCKET;
+      one->cmsg_type = SCM_RIGHTS;
+      one->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(one), &descriptor, sizeof descriptor);
+    }
+    while (sendmsg(socket, &header, MSG_NOSIGNAL) < 0)
+      if (errno != EINTR)
+        return false;
+    return true;
+  }
+
+  /// False when nobody can send any more.
+  bool receive(int socket, std::string &what, int &descriptor) {
+    parts[1].iov_len = sizeof text;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    ssize_t bytes;
+    while ((bytes = recvmsg(socket, &header, MSG_CMSG_CLOEXEC)) < 0)
+      if (errno != EINTR)
+        return false;
+    if (bytes < ssize_t(sizeof head))
+      return false;
+    what.assign(text, bytes - sizeof head);
+    descriptor = -1;
+    if (cmsghdr *one = CMSG_FIRSTHDR(&header))
+      std::memcpy(&descriptor, CMSG_DATA(one), sizeof descriptor);
+    return true;
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The child
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Watched {
+  MessageSocket connection;
+  int64_t rank;
+  std::string name, process;
+  bool hasEnded = false;
+};
+
+class Watch {
+public:
+  Watch(int socket, const std::function<void(const std::string &)> &tell,
+        std::string root)
+      : socket(socket), tell(tell), root(std::move(root)) {}
+
+  void run() {
+    while (look() && obey())
+      ;
+    if (hasLeft)
+      return;
+    if (told.empty())
+      tellOnce(describeEnd());
+    MessageWriter writer;
+    writer.text(told);
+    Message failed{control::Failed, writer.take()};
+    for (Watched &one : peers)
+      if (!one.hasEnded)
+        one.connection.send(failed);
+  }
+
+private:
+  /// Waits. Connections first: their ends came before that of rank 0, if that
+  /// is here as well.
+  bool look() {
+    std::vector<pollfd> ready = {{socket, POLLIN, 0}};
+    for (const Watched &one : peers)
+      ready.push_back(
+          {one.hasEnded ? -1 : one.connection.handle(), POLLRDHUP, 0});
+    while (poll(ready.data(), ready.size(), -1) < 0)
+      if (errno != EINTR)
+        return false;
+    bool isFirst = ended.empty();
+    for (size_t i = 0; i < peers.size(); ++i)
+      if (ready[i + 1].revents) {
+        peers[i].hasEnded = true;
+        if (isFirst)
+          ended.push_back(i);
+      }
+    hasPacket = ready[0].revents;
+    return true;
+  }
+
+  /// False when rank 0 is gone or needs nobody any more.
+  bool obey() {
+    if (!hasPacket)
+      return true;
+    std::string text;
+    int descriptor;
+    if (!packet.receive(socket, text, descriptor))
+      return false;
+    int64_t rank = packet.head.rank;
+    switch (packet.head.kind) {
+    case Peer:
+      peers.push_back({MessageSocket(descriptor), rank,
+                       "rank " + std::to_string(rank), std::move(text)});
+      break;
+    case Name:
+      if (rank == 0)
+        name = text;
+      for (Watched &one : peers)
+        if (one.rank == rank)
+          one.name = text;
+      break;
+    case Tell:
+      tellOnce(text);
+      packet.send(socket, Told, 0, "");
+      break;
+    default:
+      hasLeft = true;
+      return false;
+    }
+    return true;
+  }
+
+  void tellOnce(const std::string &text) {
+    if (!told.empty())
+      return;
+    told = text;
+    tell(text);
+  }
+
+  std::string describeEnd() const {
+    constexpr const char *kHow = " has ended in the middle of the run";
+    if (ended.empty())
+      return name + ": " + root + kHow;
+    if (ended.size() == 1)
+      return peers[ended[0]].name + ": " + peers[ended[0]].process + kHow;
+    std::string all;
+    for (size_t i = 0; i < std::min<size_t>(ended.size(), 8); ++i)
+      all += (i ? ", " : "") + std::to_string(peers[ended[i]].rank);
+    return "one of the processes of ranks " + all +
+           (ended.size() > 8 ? ", …" : "") + kHow + ", and then the others";
+  }
+
+  int socket;
+  const std::function<void(const std::string &)> &tell;
+  std::string name = "rank 0", root, told;
+  std::vector<Watched> peers;
+  /// Those that went first: several if they were noticed at once.
+  std::vector<size_t> ended;
+  bool hasPacket = false, hasLeft = false;
+  Packet packet;
+};
+
+} // namespace
+
+static std::string describeProcess() {
+  return "its process " + std::to_string(getpid()) + " on " + machineName();
+}
+
+//===----------------------------------------------------------------------===//
+// In rank 0
+//===----------------------------------------------------------------------===//
+
+Witness::Witness(std::function<void(const std::string &)> tell)
+    : teller(std::move(tell)) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return;
+  std::string root = describeProcess();
+  child = fork();
+  if (child == 0) {
+    setsid();
+    leaveSignalsToOthers();
+    // Nothing of rank 0's but where it prints: a pipe that stays open here would
+    // keep others waiting.
+    dup2(ends[1], STDIN_FILENO);
+    close_range(STDERR_FILENO + 1, ~0u, 0);
+    Watch(STDIN_FILENO, teller, root).run();
+    _exit(0);
+  }
+  close(ends[1]);
+  socket = ends[0];
+  if (child < 0)
+    close(std::exchange(socket, -1));
+}
+
+Witness::~Witness() {
+  leave();
+  if (socket >= 0)
+    close(socket);
+  if (child > 0)
+    waitpid(child, nullptr, 0);
+}
+
+void Witness::add(int64_t rank, int connection, const std::string &process) {
+  Packet().send(socket, Peer, rank, process, connection);
+}
+
+void Witness::describe(int64_t rank, const std::string &text) {
+  Packet().send(socket, Name, rank, text);
+}
+
+void Witness::tell(const std::string &message) {
+  // Whoever has killed the child as well hears it from this process.
+  constexpr int kMost = 2000;
+  Packet packet;
+  std::string text;
+  int descriptor;
+  pollfd ready{socket, POLLIN, 0};
+  if (!packet.send(socket, Tell, 0, message) || poll(&ready, 1, kMost) != 1 ||
+      !packet.receive(socket, text, descriptor))
+    teller(message);
+}
+
+void Witness::leave() {
+  struct {
+    int64_t kind = Leave, rank = 0;
+  } head;
+  send(socket, &head, sizeof head, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
