@@ -219,8 +219,8 @@ Witness::Witness(std::function<void(const std::string &)> tell)
   if (child == 0) {
     setsid();
     leaveSignalsToOthers();
-    // Nothing of rank 0's but where it prints: a pipe that stays open here would
-    // keep others waiting.
+    // Nothing of rank 0's but where it prints: a pipe that stays open here
+    // would keep others waiting.
     dup2(ends[1], STDIN_FILENO);
     close_range(STDERR_FILENO + 1, ~0u, 0);
     Watch(STDIN_FILENO, teller, root).run();
