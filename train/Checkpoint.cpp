@@ -300,8 +300,8 @@ template <class Take> static void readJson(const std::string &path, Take take) {
 }
 
 static void loadShards(const std::string &folder, host::Inputs &tensors) {
-  for (const auto &[name, tensor] :
-       host::Weights(folder + "/" + kIndex).tensors())
+  host::Weights weights(folder + "/" + kIndex);
+  for (const auto &[name, tensor] : weights.tensors())
     if (!tensors.try_emplace(name, tensor).second)
       throw host::Error(folder + ": '" + name +
                         "' is a parameter and a state");
