@@ -44,4 +44,8 @@ config.substitutions.append(("%{root}", root))
 config.substitutions.append(("%{npy}", "/usr/bin/python3 " + os.path.join(root, "test", "npy.py")))
 # Of what is run for its numbers; --config=long (.bazelrc) optimises it, too.
 config.substitutions.append(("%{opt}", "--opt-level=" + os.environ.get("DIST_OPT_LEVEL", "0")))
+# The same, and fewer runs to compare with, where running takes longer than compiling.
+config.substitutions.append(
+    ("%{brief}", "--opt-level=3" if os.environ.get("DIST_OPT_LEVEL") == "3" else "--opt-level=1 --perturbed-runs=2")
+)
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
