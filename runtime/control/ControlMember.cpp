@@ -144,6 +144,8 @@ bool ControlMember::awaitEnd() {
 
 void ControlMember::loseRoot(const std::string &how) {
   isLeft = failure().empty();
+  // For the child of a root that is stopped.
+  send({Told, ""});
   setFailure("the process of rank 0 " + how);
   std::lock_guard<std::mutex> lock(mutex);
   isGone = true;

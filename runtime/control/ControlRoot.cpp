@@ -224,6 +224,8 @@ void ControlRoot::hear(Member &member) {
     case Failed:
       fail(reader.text());
       break;
+    case Told:
+      break;
     case Reached: {
       auto stage = reader.number<uint32_t>();
       if (stage > static_cast<uint32_t>(Stage::Done))

@@ -15,7 +15,7 @@ namespace dist::control {
 using Clock = std::chrono::steady_clock;
 
 /// Of the messages themselves, of this version of them.
-constexpr uint32_t kMagic = 0x64697374, kVersion = 2;
+constexpr uint32_t kMagic = 0x64697374, kVersion = 3;
 enum Kind : uint32_t {
   Hello = 1,
   /// With what the process does, and where it stands; none from the root.
@@ -26,7 +26,9 @@ enum Kind : uint32_t {
   Answer,
   /// What a rank has written.
   Output,
-  End
+  End,
+  /// The process has told an error itself, as the root says nothing any more.
+  Told
 };
 
 constexpr std::chrono::milliseconds kTick(100);

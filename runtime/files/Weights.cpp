@@ -51,11 +51,12 @@ static std::string sampleOf(const MappedFile &file) {
 /// JSON, and not the eight bytes of a length that a header can have.
 static bool isIndex(const MappedFile &file) {
   std::string_view text = file.text();
-  size_t first = text.find_first_not_of(" \t\r\n");
+  // Behind a mark of the order of bytes, if there is one.
+  size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   uint64_t headerBytes = UINT64_MAX;
   if (file.bytes >= 8)
     std::memcpy(&headerBytes, file.data(), 8);
-  return first != text.npos && text[first] == '{' &&
+  return first != text.npos && (text[first] == '{' || text[first] == '[') &&
          headerBytes > uint64_t(kMostHeaderBytes);
 }
 
@@ -102,11 +103,13 @@ private:
 
   /// A file of anything, if it is the one that the index was made of.
   const std::shared_ptr<const MappedFile> &open(const std::string &file) {
-    std::shared_ptr<const MappedFile> &known = files[file];
+    std::shared_ptr<const MappedFile> &known = opened[file];
     if (known)
       return known;
-    std::string wanted =
-        index.at("files").at(file).at("sample").get<std::string>();
+    auto files = index.find("files");
+    if (files == index.end() || !files->is_object() || !files->contains(file))
+      throw Error("\"files\" has no sample of '" + file + "'");
+    std::string wanted = files->at(file).at("sample").get<std::string>();
     auto mapped = std::make_shared<const MappedFile>(
         mapFile((folder / fs::path(file)).string()));
     if (sampleOf(*mapped) != wanted)
@@ -119,7 +122,7 @@ private:
   fs::path folder;
   const Json &index;
   std::map<std::string, Safetensors> shards;
-  std::map<std::string, std::shared_ptr<const MappedFile>> files;
+  std::map<std::string, std::shared_ptr<const MappedFile>> opened;
 };
 
 } // namespace
@@ -127,10 +130,13 @@ private:
 /// In a folder, as Hugging Face and checkpoints name it: the index, or the only
 /// file.
 static std::string findFile(const std::string &path) {
-  if (!fs::is_directory(path))
+  std::error_code error;
+  if (!fs::is_directory(path, error))
     return path;
+  // Also a link that leads nowhere, which is told then.
   for (const char *name : {"model.safetensors.index.json", "model.safetensors"})
-    if (std::string file = fs::path(path) / name; fs::exists(file))
+    if (std::string file = fs::path(path) / name;
+        fs::exists(fs::symlink_status(file, error)))
       return file;
   throw Error(path + ": has neither model.safetensors.index.json nor "
                      "model.safetensors; name a file in it");
@@ -155,7 +161,8 @@ Weights::Weights(const std::string &where) : given(findFile(where)) {
   } catch (const Error &error) {
     fail(error.what());
   }
-  if (!index.contains("weight_map") || !index["weight_map"].is_object())
+  if (!index.is_object() || !index.contains("weight_map") ||
+      !index["weight_map"].is_object())
     fail("it has no \"weight_map\", an object of names and files");
   IndexReader reader(path, index);
   for (const auto &[name, entry] : index["weight_map"].items()) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -37,6 +38,16 @@ struct Mappings {
 };
 } // namespace
 
+/// To what the system lets this process have.
+static bool raiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+      limit.rlim_cur == limit.rlim_max)
+    return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 MappedFile dist::mapFile(const std::string &path, int64_t limit) {
   if (path.find('\0') != std::string::npos)
     throw Error(std::string(path.c_str()) +
@@ -45,8 +56,14 @@ MappedFile dist::mapFile(const std::string &path, int64_t limit) {
   file.path = path;
   file.source = std::make_shared<MappedFile::Source>();
   // Without waiting, as for who writes to a pipe.
-  int fd = file.source->fd =
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  auto openIt = [&] {
+    return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  };
+  int fd = openIt();
+  // A model may have thousands of files, and shells allow 1,024 unless asked.
+  if (fd < 0 && errno == EMFILE && raiseFileLimit())
+    fd = openIt();
+  file.source->fd = fd;
   if (fd < 0)
     throw Error(path + ": cannot open: " + std::strerror(errno));
   struct stat &info = file.source->info;

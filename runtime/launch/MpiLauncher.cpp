@@ -36,7 +36,7 @@ namespace {
 
 /// This process among those that MPI has started.
 struct Session {
-  /// Of rank 0.
+  /// It has a child in rank 0 alone.
   std::unique_ptr<Witness> witness;
   std::unique_ptr<MpiLibrary> library;
   int64_t rank = 0;
@@ -64,7 +64,7 @@ static bool isReadyToEnd(int signal) {
   // What ends it by a crash the witness tells.
   bool isCrash = signal == SIGSEGV || signal == SIGILL || signal == SIGFPE ||
                  signal == SIGABRT;
-  if (session->witness && !isCrash)
+  if (!isCrash)
     session->witness->leave();
   if (signal == SIGTERM)
     return session->teller->hasTold();
@@ -116,17 +116,17 @@ static void hearFailure(const std::string &message) {
 /// Stays until the process ends.
 static void beginSession(const RunOptions &options, const Tell &tell) {
   static Session made;
-  if (std::optional<StartedAs> as = findStartedAs(); !as || as->rank == 0)
-    made.witness = std::make_unique<Witness>(tell);
+  // Where the starter's word is not MPI's, there is one process of MPI.
+  std::optional<StartedAs> as = findStartedAs();
+  made.witness =
+      std::make_unique<Witness>(tell, as && as->rank == 0 ? as->size : 1);
   {
     RollCall rollCall(timeoutOf(options), [&](const std::string &message) {
-      made.witness ? made.witness->tell(message) : tell(message);
+      made.witness->tell(message);
     });
     made.library = loadMpi(options.mpi);
   }
   made.rank = made.library->rank();
-  if (made.rank != 0)
-    made.witness.reset();
   std::string where = shareWhere(made, options);
   if (where[0] == '!') {
     if (made.rank == 0)
@@ -141,10 +141,10 @@ static void beginSession(const RunOptions &options, const Tell &tell) {
         std::make_unique<ControlMember>(made.rank, where, timeoutOf(options));
     made.output = std::make_unique<HomeOutput>(*made.member);
   }
-  made.teller = std::make_unique<Teller>([tell](const std::string &message) {
+  made.teller = std::make_unique<Teller>([](const std::string &message) {
     if (session->output)
       session->output->giveBack();
-    session->witness ? session->witness->tell(message) : tell(message);
+    session->witness->tell(message);
   });
   session = &made;
   waitBeforeEnding(isReadyToEnd);

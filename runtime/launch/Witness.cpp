@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -97,16 +99,22 @@ struct Watched {
 class Watch {
 public:
   Watch(int socket, const std::function<void(const std::string &)> &tell,
-        std::string root)
-      : socket(socket), tell(tell), root(std::move(root)) {}
+        std::string root, int64_t ranks)
+      : socket(socket), tell(tell), root(std::move(root)), ranks(ranks) {}
 
   void run() {
     while (look() && obey())
       ;
-    if (hasLeft)
+    // Before all are connected, any may have gone first: whoever started them
+    // says so.
+    if (hasLeft || int64_t(peers.size()) + 1 < ranks)
       return;
-    if (told.empty())
-      tellOnce(describeEnd());
+    if (told.empty()) {
+      std::string said = findLastWords();
+      if (hasToldItself)
+        return;
+      tellOnce(said.empty() ? describeEnd() : said);
+    }
     MessageWriter writer;
     writer.text(told);
     Message failed{control::Failed, writer.take()};
@@ -133,8 +141,28 @@ private:
         if (isFirst)
           ended.push_back(i);
       }
+    isTogether |= isFirst && !ended.empty() && (ready[0].revents & POLLHUP);
     hasPacket = ready[0].revents;
     return true;
+  }
+
+  /// What others have sent that rank 0 has not read: an error, or that one has
+  /// told it, as rank 0 was stopped.
+  std::string findLastWords() {
+    std::string said;
+    for (Watched &one : peers) {
+      one.connection.fill();
+      try {
+        while (std::optional<Message> message = one.connection.next()) {
+          hasToldItself |= message->kind == control::Told;
+          if (message->kind == control::Failed && said.empty())
+            said = MessageReader(message->text).text();
+        }
+      } catch (const Error &) {
+        // Rank 0 had read its beginning.
+      }
+    }
+    return said;
   }
 
   /// False when rank 0 is gone or needs nobody any more.
@@ -180,11 +208,11 @@ private:
     constexpr const char *kHow = " has ended in the middle of the run";
     if (ended.empty())
       return name + ": " + root + kHow;
-    if (ended.size() == 1)
+    if (ended.size() == 1 && !isTogether)
       return peers[ended[0]].name + ": " + peers[ended[0]].process + kHow;
-    std::string all;
+    std::string all = isTogether ? "0" : "";
     for (size_t i = 0; i < std::min<size_t>(ended.size(), 8); ++i)
-      all += (i ? ", " : "") + std::to_string(peers[ended[i]].rank);
+      all += (all.empty() ? "" : ", ") + std::to_string(peers[ended[i]].rank);
     return "one of the processes of ranks " + all +
            (ended.size() > 8 ? ", …" : "") + kHow + ", and then the others";
   }
@@ -193,9 +221,12 @@ private:
   const std::function<void(const std::string &)> &tell;
   std::string name = "rank 0", root, told;
   std::vector<Watched> peers;
-  /// Those that went first: several if they were noticed at once.
+  int64_t ranks;
+  /// Those that went first: several if they were noticed at once; perhaps
+  /// together with rank 0.
   std::vector<size_t> ended;
-  bool hasPacket = false, hasLeft = false;
+  bool isTogether = false;
+  bool hasPacket = false, hasLeft = false, hasToldItself = false;
   Packet packet;
 };
 
@@ -209,10 +240,21 @@ static std::string describeProcess() {
 // In rank 0
 //===----------------------------------------------------------------------===//
 
-Witness::Witness(std::function<void(const std::string &)> tell)
+/// All from `first` on.
+static void closeFrom(int first) {
+  // Old kernels and sandboxes do not have the call.
+  if (close_range(first, ~0u, 0) == 0)
+    return;
+  constexpr int kMost = 1 << 16;
+  for (int i = first; i < kMost; ++i)
+    close(i);
+}
+
+Witness::Witness(std::function<void(const std::string &)> tell, int64_t ranks)
     : teller(std::move(tell)) {
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+  constexpr int kKind = SOCK_SEQPACKET | SOCK_CLOEXEC;
+  if (ranks < 2 || socketpair(AF_UNIX, kKind, 0, ends) != 0)
     return;
   std::string root = describeProcess();
   child = fork();
@@ -222,8 +264,8 @@ Witness::Witness(std::function<void(const std::string &)> tell)
     // Nothing of rank 0's but where it prints: a pipe that stays open here
     // would keep others waiting.
     dup2(ends[1], STDIN_FILENO);
-    close_range(STDERR_FILENO + 1, ~0u, 0);
-    Watch(STDIN_FILENO, teller, root).run();
+    closeFrom(STDERR_FILENO + 1);
+    Watch(STDIN_FILENO, teller, root, ranks).run();
     _exit(0);
   }
   close(ends[1]);
@@ -233,10 +275,10 @@ Witness::Witness(std::function<void(const std::string &)> tell)
 }
 
 Witness::~Witness() {
-  leave();
   if (socket >= 0)
     close(socket);
-  if (child > 0)
+  // All is told; it may be stopped.
+  if (child > 0 && kill(child, SIGKILL) == 0)
     waitpid(child, nullptr, 0);
 }
 

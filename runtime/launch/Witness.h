@@ -21,11 +21,11 @@ namespace dist {
 
 class Witness {
 public:
-  /// Begins the child; to be called before there are other threads. `tell`
-  /// writes an error as the tool does. Without a child, for want of processes,
-  /// all is told here.
-  explicit Witness(std::function<void(const std::string &)> tell);
-  /// Waits for the child's end. It tells nothing any more.
+  /// Begins the child of a run of so many ranks; to be called before there are
+  /// other threads. `tell` writes an error as the tool does. Without a child,
+  /// for 1 rank or for want of processes, all is told here.
+  Witness(std::function<void(const std::string &)> tell, int64_t ranks);
+  /// Ends the child, which tells nothing any more.
   ~Witness();
   Witness(const Witness &) = delete;
 

@@ -302,7 +302,8 @@ TEST(Weights, MalformedIndicesGiveErrors) {
            {"\"\"", "no file below the folder of the index"},
            {"\"1.safetensors\"", "has no tensor of this name"},
            {"\"none.safetensors\"", "cannot open"},
-           {with("../malformed.data", "/etc/passwd"), "key '/etc/passwd' not"},
+           {with("../malformed.data", "/etc/passwd"),
+            "\"files\" has no sample of '/etc/passwd'"},
            {with("F32", "F33"), "element type F33"},
            {with("[2]", "[30000]"), "does not fit"},
            {with("[2]", "[-1]"), "impossible shape"},
@@ -321,6 +322,8 @@ TEST(Weights, MalformedIndicesGiveErrors) {
        std::vector<std::pair<std::string, std::string>>{
            {"{", "not an index of weights: not JSON"},
            {"{}", "it has no \"weight_map\""},
+           {"[]", "it has no \"weight_map\""},
+           {"\xef\xbb\xbf{}", "not an index of weights"},
            {"{\"weight_map\": []}", "it has no \"weight_map\""},
            {"{\"weight_map\": {\"a\": \"b\", \"a\": \"c\"}}",
             "'a' is given twice"}})

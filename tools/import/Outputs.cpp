@@ -86,7 +86,9 @@ makeIndex(const frontend::ImportedModel &imported,
   try {
     return ::dist::makeWeightsIndex(folder, entries);
   } catch (const ::dist::Error &error) {
-    return fail(error.what());
+    return fail(llvm::Twine(error.what()) +
+                "; with --weights FILE.safetensors all parameters are copied "
+                "to one file");
   }
 }
 
@@ -97,7 +99,8 @@ llvm::Error mlir::dist::writeImport(const frontend::ImportedModel &imported,
   for (const frontend::Parameter &parameter : imported.parameters)
     if (!outputs.isDefault || !findInPlace(parameter, files))
       written.push_back(parameter);
-  bool isIndexed = written.size() < imported.parameters.size();
+  bool isIndexed = !outputs.weights.empty() &&
+                   written.size() < imported.parameters.size();
   std::string rest = outputs.weights;
   if (isIndexed) {
     setExtension(outputs.weights, "weights.json");

@@ -34,7 +34,9 @@ public:
 
   /// Null if there is no tensor of that name.
   const Tensor *find(const std::string &name) const;
-  const std::map<std::string, Tensor> &tensors() const { return byName; }
+  const std::map<std::string, Tensor> &tensors() const & { return byName; }
+  /// Of an object that goes at once.
+  const std::map<std::string, Tensor> &tensors() const && = delete;
   /// The safetensors file or the index.
   const std::string &path() const { return given; }
 
