@@ -65,6 +65,8 @@ static LogicalResult overrideMesh(ModuleOp module,
         axes.push_back(same ? MeshAxisAttr::get(module.getContext(), name, size)
                             : axis);
       }
+      if (std::string place = describeLocation(mesh.getLoc()); !place.empty())
+        known += " (" + place + ")";
       mesh.setAxesAttr(MeshAxesAttr::get(module.getContext(), axes));
     }
     if (!found)

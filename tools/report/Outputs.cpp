@@ -115,6 +115,20 @@ LogicalResult mlir::dist::writeComparison(ModuleOp module,
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(options.bind);
   if (failed(sizes))
     return failure();
+  bool hasBackward =
+      module
+          .walk([](Operation *op) {
+            return op->hasAttr(kBackwardAttr) ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+          })
+          .wasInterrupted();
+  if (hasBackward)
+    return module.emitError(
+        "has gradients already, as a step of training has, and a schedule goes "
+        "on the model before the step is made: --compare takes the model. A "
+        "step by a schedule is made by dist-opt MODEL "
+        "--dist-apply-schedule=file=SCHEDULE --dist-train-step=…, and reported "
+        "without --compare");
   std::vector<ScheduleReport> reports =
       compareSchedules(module, options.compared, options.getDistributeOptions(),
                        machine, stages);
