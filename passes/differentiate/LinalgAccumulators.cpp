@@ -103,7 +103,7 @@ LogicalResult LinalgAdjoint::checkRanges() {
     if (ShapedType::isDynamic(ranges[loop]))
       return op->emitOpError("has a derivative that counts its iterations, of "
                              "which the number is not known: bind the size "
-                             "(--dist-bind-sizes)");
+                             "(--dist-bind-sizes=sizes=batch=8)");
   return success();
 }
 

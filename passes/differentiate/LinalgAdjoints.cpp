@@ -302,7 +302,7 @@ LogicalResult LinalgAdjoint::contributeRead(tensor::ExtractOp read) {
   if (ShapedType::isDynamicShape(ranges))
     return op->emitOpError("reads a tensor by computed places over loops of "
                            "sizes that are not known: bind them "
-                           "(--dist-bind-sizes)");
+                           "(--dist-bind-sizes=sizes=batch=8)");
   // Over all loops: the contribution, and where it is added.
   AffineMap all = b.getMultiDimIdentityMap(loops);
   Value like = tensor::EmptyOp::create(b, loc, ranges, element);

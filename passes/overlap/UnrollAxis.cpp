@@ -148,7 +148,8 @@ LogicalResult Unrolling::changeSignature() {
                << what << " has a number of rows in dimension " << dim
                << " that is not known, so that it is not known whether axis '"
                << axis.getName() << "' = " << axis.getSize()
-               << " divides it: give sizes (--bind, --dist-bind-sizes)";
+               << " divides it: give sizes (--bind batch=8, "
+                  "--dist-bind-sizes=sizes=batch=8)";
       return dim;
     }
     if (whole.getDimSize(dim) != axis.getSize() * local.getDimSize(dim)) {
@@ -327,7 +328,8 @@ LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
   if (ShapedType::isDynamic(rows))
     return op->emitOpError() << "is a part of rows in dimension " << dim
                              << " whose number is not known: give sizes "
-                                "(--bind, --dist-bind-sizes)";
+                                "(--bind batch=8, "
+                                "--dist-bind-sizes=sizes=batch=8)";
   if (rows !=
       axis.getSize() * cast<RankedTensorType>(part.getType()).getDimSize(dim))
     return op->emitOpError() << "is a part of " << rows << " rows in dimension "

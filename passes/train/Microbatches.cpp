@@ -42,7 +42,8 @@ LogicalResult Microbatches::open() {
     if (!type.hasStaticShape())
       return function.emitError("accumulates over microbatches of input '")
              << name.getValue() << "', which is of type " << type
-             << ": its sizes must be known (--dist-bind-sizes)";
+             << ": its sizes must be known "
+                "(--dist-bind-sizes=sizes=batch=8)";
     SmallVector<int64_t> shape{count};
     llvm::append_range(shape, type.getShape());
     argument.setType(type.clone(shape));

@@ -217,7 +217,7 @@ LogicalResult StepBuilder::addLoss() {
     return function.emitError("takes the loss of a result of type ")
            << value.getType()
            << ": it must be a tensor of floats whose sizes are known "
-              "(--dist-bind-sizes)";
+              "(--dist-bind-sizes=sizes=batch=8)";
   if (request.loss == "result") {
     if (type.getNumElements() != 1)
       return function.emitError(
