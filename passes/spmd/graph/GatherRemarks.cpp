@@ -95,14 +95,14 @@ static std::string describeSink(OpOperand &operand, int64_t dim,
 }
 
 void mlir::dist::remarkGather(Location loc, const Twine &reader, int64_t dim,
-                              int64_t bytes, const Twine &why) {
+                              int64_t bytes, const Twine &why,
+                              const Twine &remedy) {
   emitRemark(loc) << "dimension " << dim << " of " << reader.str()
                   << " is gathered, of which each device sends " << bytes
                   << " bytes, and not neighbours' rows alone: " << why.str()
-                  << "; another dimension can be sharded instead; 'groups N' "
-                     "or 'heads' in its directive, if N parts stand side by "
-                     "side in it, as q, k and v; or a dist.sync with "
-                     "all_gather says that this is meant";
+                  << "; another dimension can be sharded instead; "
+                  << remedy.str()
+                  << "or a dist.sync with all_gather says that this is meant";
 }
 
 void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
@@ -130,7 +130,7 @@ void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
     if (blocks.devices == 1)
       continue;
     const TensorRule &tensor = rule.operands[operand.getOperandNumber()];
-    std::string why = "it is cut out of several blocks";
+    std::string why, remedy;
     if (likely) {
       why = *likely;
     } else if (const Window *window = tensor.getWindow(dim)) {
@@ -151,6 +151,10 @@ void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
       why = "it is padded with rows of its own, which are not read in place";
     } else if (isa<linalg::LinalgOp>(operand.getOwner())) {
       why = "no loop that moves its windows can be sharded";
+    } else {
+      why = "it is cut out of several blocks";
+      remedy = "'groups N' or 'heads' in its directive, if N parts stand side "
+               "by side in it, as q, k and v; ";
     }
     if (!said.insert({operand.get(), operand.getOwner()->getLoc()}).second)
       return;
@@ -163,6 +167,6 @@ void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
     return remarkGather(operand.getOwner()->getLoc(),
                         "operand " + Twine(operand.getOperandNumber()) +
                             " of " + describeOp(operand.getOwner()),
-                        dim, bytes, why);
+                        dim, bytes, why, remedy);
   }
 }

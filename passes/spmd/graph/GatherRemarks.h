@@ -31,9 +31,9 @@ private:
 };
 
 /// Reports that each device sends `bytes` to gather dimension `dim` of an
-/// operand.
+/// operand. A `remedy` is one beside those that help with any gather.
 void remarkGather(Location loc, const Twine &reader, int64_t dim, int64_t bytes,
-                  const Twine &why);
+                  const Twine &why, const Twine &remedy = "");
 
 } // namespace mlir::dist
 

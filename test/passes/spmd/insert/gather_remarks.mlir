@@ -64,7 +64,7 @@ func.func @exchanged(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"r
 #window = affine_map<(o, k) -> (k)>
 #out = affine_map<(o, k) -> (o)>
 dist.mesh @m ["rows" = 4]
-// CHECK: remark: dimension 0 of operand 0 of linalg.generic is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: no loop that moves its windows can be sharded
+// CHECK: remark: dimension 0 of operand 0 of linalg.generic is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: no loop that moves its windows can be sharded; another dimension can be sharded instead; or a dist.sync with all_gather says that this is meant
 func.func @backwards(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>}, %w: tensor<3xf32>, %f: tensor<14xf32>) -> (tensor<14xf32>) {
   %r = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "reduction"]}
       ins(%x, %w : tensor<16xf32>, tensor<3xf32>) outs(%f : tensor<14xf32>) {
@@ -80,7 +80,7 @@ func.func @backwards(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"r
 
 // A circular pad that is not read in place: only the ends' rows are needed of others.
 dist.mesh @m ["rows" = 4]
-// CHECK: remark: dimension 0 of operand 1 of tensor.concat is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: it is padded with rows of its own, which are not read in place
+// CHECK: remark: dimension 0 of operand 1 of tensor.concat is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: it is padded with rows of its own, which are not read in place; another dimension can be sharded instead; or a dist.sync with all_gather says that this is meant
 func.func @circular(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>}, %z: tensor<1xf32>) -> (tensor<18xf32>, tensor<17xf32>) {
   %first = tensor.extract_slice %x[0] [1] [1] : tensor<16xf32> to tensor<1xf32>
   %last = tensor.extract_slice %x[15] [1] [1] : tensor<16xf32> to tensor<1xf32>
