@@ -77,6 +77,15 @@ static void printNoOps() {
     option->addOccurrence(0, kName, "false");
 }
 
+/// Whether the pass of that name has the option `file`.
+static bool takesFile(StringRef name) {
+  const PassInfo *pass = PassInfo::lookup(name);
+  OpPassManager passes(ModuleOp::getOperationName());
+  return pass &&
+         succeeded(pass->addToPipeline(
+             passes, "file=x", [](const Twine &) { return failure(); }));
+}
+
 /// Tells of a pass that is given a file alone, which its parser would call an
 /// option that there is not.
 static void checkPassOptions(ArrayRef<const char *> arguments) {
@@ -86,8 +95,10 @@ static void checkPassOptions(ArrayRef<const char *> arguments) {
         !value.contains('.') || value.find_first_of("= {") != StringRef::npos)
       continue;
     llvm::errs() << "dist-opt: error: --" << pass << "=" << value
-                 << ": options of a pass are NAME=VALUE, as in --" << pass
-                 << "=file=" << value << "; dist-opt --help lists them\n";
+                 << ": options of a pass are NAME=VALUE";
+    if (takesFile(pass))
+      llvm::errs() << ", as in --" << pass << "=file=" << value;
+    llvm::errs() << "; dist-opt --help lists them\n";
     exit(1);
   }
 }
@@ -167,7 +178,8 @@ int main(int argc, char **argv) {
                  "  dist-opt model.mlir --dist-apply-schedule=file=tp.mlir\n"
                  "  dist-opt model.mlir --dist-apply-schedule=file=tp.mlir "
                  "--dist-spmd -o model.tp.mlir\n",
-                 llvm::cl::getRegisteredOptions().lookup("show-dialects"));
+                 {llvm::cl::getRegisteredOptions().lookup("show-dialects"),
+                  llvm::cl::getRegisteredOptions().lookup("list-passes")});
   checkOptions("dist-opt");
   printNoOps();
   LogicalResult result = run(argc, argv, input, output, registry);

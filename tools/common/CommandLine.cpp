@@ -137,7 +137,7 @@ static void sortCategories(cl::OptionCategory &own) {
 
 void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
                                 StringRef overview, StringRef examples,
-                                const cl::Option *instead,
+                                ArrayRef<const cl::Option *> instead,
                                 cl::OptionCategory *category) {
   // What is missing, or too much, is told here: LLVM does not know what for.
   llvm::SmallSetVector<cl::Option *, 4> required;
@@ -161,6 +161,9 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
   try {
     given = ::dist::readArguments(tool.str(), {argv + 1, argv + argc}, known);
     auto isModel = [](const auto &argument) { return argument.option.empty(); };
+    auto isGiven = [](const cl::Option *option) {
+      return option && option->getNumOccurrences() > 0;
+    };
     if (positional.size() == 1 && llvm::count_if(given, isModel) > 1)
       check();
     if (auto extra = llvm::find_if(given, isModel);
@@ -176,7 +179,7 @@ void mlir::dist::parseArguments(StringRef tool, int argc, char **argv,
                                      &noFiles))
       leaveTool();
     if (model && llvm::none_of(given, isModel) &&
-        !(instead && instead->getNumOccurrences() > 0) &&
+        llvm::none_of(instead, isGiven) &&
         (required.contains(model) || !hasStandardInput()))
       check();
   } catch (const ::dist::Error &error) {

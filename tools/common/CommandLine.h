@@ -28,13 +28,13 @@ void checkOptions(StringRef tool);
 void printVersion(llvm::raw_ostream &stream);
 
 /// Parses the options of `tool` that are registered, and checks that those are
-/// there that it needs: the model first, unless `instead` is given. No
+/// there that it needs: the model first, unless one of `instead` is given. No
 /// argument is a file of arguments: "@tp" is a name. --help begins with
 /// `overview` and ends with `examples`; if the tool's own options have a
 /// `category`, others follow them.
 void parseArguments(StringRef tool, int argc, char **argv, StringRef overview,
                     StringRef examples,
-                    const llvm::cl::Option *instead = nullptr,
+                    ArrayRef<const llvm::cl::Option *> instead = {},
                     llvm::cl::OptionCategory *category = nullptr);
 
 /// All of this, for a tool whose options are those of `category`. If they are
