@@ -253,14 +253,6 @@ static bool findMappedByte(uint64_t address, char *line, size_t size,
 // Handlers
 //===----------------------------------------------------------------------===//
 
-[[noreturn]] static void end(int status) {
-  lock();
-  removeTemporaryPaths();
-  _exit(status);
-}
-
-void dist::endProcess(int status) { end(status); }
-
 static bool (*isReadyToEnd)(int signal) = nullptr;
 
 static void awaitReady(int signal) {
@@ -269,16 +261,24 @@ static void awaitReady(int signal) {
     nanosleep(&kTick, nullptr);
 }
 
+/// For `signal`, unless it is 0.
+[[noreturn]] static void end(int status, int signal = 0) {
+  // First, as whoever started the process may kill it soon.
+  lock();
+  removeTemporaryPaths();
+  if (signal)
+    awaitReady(signal);
+  _exit(status);
+}
+
+void dist::endProcess(int status) { end(status); }
+
 static void onSignal(int signal, siginfo_t *info, void *) {
   // The kernel's, in the name of this process: the write that hit the limit
   // fails, and says so.
   if (signal == SIGXFSZ && info->si_pid == getpid())
     return;
-  // First, as whoever started the process may kill it soon.
-  lock();
-  removeTemporaryPaths();
-  awaitReady(signal);
-  _exit(128 + signal);
+  end(128 + signal, signal);
 }
 
 static void onCrash(int signal) {
@@ -319,8 +319,7 @@ static void onBusError(int, siginfo_t *info, void *) {
   if (write(STDERR_FILENO, message.text, message.length) < 0) {
     // There is nobody left to tell.
   }
-  awaitReady(SIGBUS);
-  end(1);
+  end(1, SIGBUS);
 }
 
 static constexpr int endingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE,
