@@ -138,87 +138,69 @@ void Decoder::setAddress(const Operand &operand, bool isParam) {
   }
 }
 
-/// ld{.order}{.scope}{.space}{.cache}{.nc}{.vector}.type
-void Decoder::decodeLoad() {
+/// Of loads and stores: {.order}{.scope}{.space}
+void Decoder::takeAccess() {
   expectOperands(2, 2);
-  op.kind = Kind::Load;
   op.isStrong = take("volatile");
   if (!take("weak"))
     op.isStrong |= takeAtomicOrder();
   op.space = takeSpace();
-  takeCacheHints();
-  op.isNonCoherent = take("nc") || modifiers[0] == "ldu";
-  takeCacheHints();
+}
+
+/// Of loads and stores: {.vector}.type, and the elements of `operand`.
+std::vector<Operand> Decoder::takeElements(const Operand &operand) {
   int vector = takeOneOf({"v2", "v4", "v8"}, true);
   op.vector = vector < 0 ? 1 : 2 << vector;
   op.type = takeType(kStored);
-  bool isParam = op.space == Space::Param;
-  if (isParam)
-    op.kind = Kind::LoadParam;
-  else
+  if (op.space != Space::Param)
     noteAccess();
   if (op.vector * bytesOf(op.type) > 32)
     fail(quoted() + " moves more than 32 bytes");
-  const Operand &to = statement.operands[0];
-  bool isVector = to.kind == Operand::Vector;
-  if ((isVector ? to.elements.size() : 1) != op.vector)
+  std::vector<Operand> elements = operand.kind == Operand::Vector
+                                      ? operand.elements
+                                      : std::vector<Operand>{operand};
+  if (elements.size() != op.vector)
     fail("the vector of " + quoted() + " has another size");
-  std::vector<Operand> single = {isVector ? Operand() : to};
-  const std::vector<Operand> &elements = isVector ? to.elements : single;
   op.registerBytes = std::max(bytesOf(op.type), 2u);
   for (const Operand &element : elements)
     if (element.kind == Operand::Register && element.type != Type::Pred)
       op.registerBytes = std::max<unsigned>(op.registerBytes,
                                             bytesOf(element.type));
   op.target = parser.function->vectors.size();
-  for (const Operand &element : elements)
+  return elements;
+}
+
+/// ld{.order}{.scope}{.space}{.cache}{.nc}{.vector}.type
+void Decoder::decodeLoad() {
+  takeAccess();
+  takeCacheHints();
+  op.isNonCoherent = take("nc") || modifiers[0] == "ldu";
+  takeCacheHints();
+  for (const Operand &element : takeElements(statement.operands[0]))
     parser.function->vectors.push_back(
         destination(element, bitsAs(op.registerBytes)));
+  bool isParam = op.space == Space::Param;
+  op.kind = isParam ? Kind::LoadParam : Kind::Load;
   setAddress(statement.operands[1], isParam);
   add();
 }
 
 void Decoder::decodeStore() {
-  expectOperands(2, 2);
-  op.kind = Kind::Store;
-  op.isStrong = take("volatile");
-  if (!take("weak"))
-    op.isStrong |= takeAtomicOrder();
-  op.space = takeSpace();
+  takeAccess();
   if (op.space == Space::Const)
     fail(quoted() + " is not supported");
   takeCacheHints();
-  int vector = takeOneOf({"v2", "v4", "v8"}, true);
-  op.vector = vector < 0 ? 1 : 2 << vector;
-  op.type = takeType(kStored);
-  bool isParam = op.space == Space::Param;
-  if (isParam)
-    op.kind = Kind::StoreParam;
-  else
-    noteAccess();
-  if (op.vector * bytesOf(op.type) > 32)
-    fail(quoted() + " moves more than 32 bytes");
-  const Operand &from = statement.operands[1];
-  bool isVector = from.kind == Operand::Vector;
-  if ((isVector ? from.elements.size() : 1) != op.vector)
-    fail("the vector of " + quoted() + " has another size");
-  std::vector<Operand> single = {isVector ? Operand() : from};
-  const std::vector<Operand> &elements = isVector ? from.elements : single;
-  op.registerBytes = std::max(bytesOf(op.type), 2u);
-  for (const Operand &element : elements)
-    if (element.kind == Operand::Register && element.type != Type::Pred)
-      op.registerBytes = std::max<unsigned>(op.registerBytes,
-                                            bytesOf(element.type));
-  op.target = parser.function->vectors.size();
   // A number has the type's size; in a vector beside wider registers it is as
   // wide as they are.
-  for (const Operand &element : elements) {
+  for (const Operand &element : takeElements(statement.operands[1])) {
     Type type = bitsAs(op.registerBytes);
     if (element.kind != Operand::Register &&
         op.registerBytes == bytesOf(op.type) && isFloat(op.type))
       type = op.type;
     parser.function->vectors.push_back(source(element, type));
   }
+  bool isParam = op.space == Space::Param;
+  op.kind = isParam ? Kind::StoreParam : Kind::Store;
   setAddress(statement.operands[0], isParam);
   add();
 }

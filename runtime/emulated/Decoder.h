@@ -99,6 +99,8 @@ private:
 
   void decodeFloatBinary(int which, Type type);
   void add() { parser.function->operations.push_back(op); }
+  void takeAccess();
+  std::vector<Operand> takeElements(const Operand &operand);
   void noteAccess();
   [[noreturn]] void fail(const std::string &what) const;
   std::string quoted() const { return Lexer::quote(statement.text); }
