@@ -141,17 +141,16 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
       return signalPassFailure();
     Builder builder(&getContext());
     NamedAttrList modules(rings);
+    // Of a directive, where 'zigzag' gains nothing.
+    llvm::MapVector<Location, SmallVector<StringRef>> unmoved;
     for (const auto &[name, module] : found) {
       NamedAttrList ring(rings.getAs<DictionaryAttr>(name));
       SmallVector<bool> blocks(module.seen.begin(), module.seen.end());
       auto axes = cast<ArrayAttr>(ring.get("axes"));
       if (ring.get("zigzag") && !module.gains &&
           layout.size(getAxisRefs(axes)) > 1) {
-        emitRemark(cast<LocationAttr>(ring.get("by")))
-            << "dist.ring: in module \"" << getNotedModule(name)
-            << "\" the busiest device has "
-            << "as much to do with zigzag as without, by what masks leave: "
-            << "queries stay where they are";
+        Location by = cast<LocationAttr>(ring.get("by"));
+        unmoved[by].push_back(getNotedModule(name));
         ring.erase("zigzag");
       }
       ring.set("seen", builder.getDenseBoolArrayAttr(blocks));
@@ -159,6 +158,15 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
         ring.set("window", builder.getDenseI64ArrayAttr(
                                {module.window->left, module.window->right}));
       modules.set(name, ring.getDictionary(&getContext()));
+    }
+    for (const auto &[by, names] : unmoved) {
+      InFlightDiagnostic remark = emitRemark(by)
+                                  << "dist.ring: in module \"" << names.front()
+                                  << "\"";
+      if (names.size() > 1)
+        remark << " and " << names.size() - 1 << " more";
+      remark << " the busiest device has as much to do with zigzag as without, "
+                "by what masks leave: queries stay where they are";
     }
     (*mesh)->setAttr(kRingsAttr, modules.getDictionary(&getContext()));
   }

@@ -479,7 +479,8 @@ ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
                         function_ref<InFlightDiagnostic()> emitError) const {
   if (getDims().size() != shape.size())
     return emitError() << "sharding " << *this << " has " << getDims().size()
-                       << " dimensions, but the tensor has " << shape.size();
+                       << " dimensions, but the tensor has " << shape.size()
+                       << ": write one entry for each, {} where it is whole";
   SmallVector<AxisRefAttr> all;
   for (DimShardingAttr dim : getDims())
     llvm::append_range(all, dim.getAllAxes());

@@ -78,6 +78,8 @@ static ParseResult parseUnknownOp(OpAsmParser &parser, OperationState &state) {
   }
   InFlightDiagnostic error = parser.emitError(parser.getNameLoc())
                              << "is unknown";
+  if (state.name.stripDialect() == "pipeline")
+    return error << ": there are no pipelines yet";
   if (!nearest.empty())
     error << "; did you mean '" << nearest << "'?";
   return error;

@@ -275,7 +275,8 @@ LogicalResult SyncOp::verify() {
                          << "could be of";
   if ((getKind() == SyncKind::AllReduce) == getDim().has_value())
     return emitOpError() << "'" << kind << "' "
-                         << (getDim() ? "takes no dimension" : "needs 'dim'");
+                         << (getDim() ? "takes no dimension"
+                                     : "needs 'dim', as in 'dim 0'");
   if ((getKind() == SyncKind::AllToAll) != getToDim().has_value())
     return emitOpError() << "'" << kind << "' "
                          << (getToDim() ? "takes no second dimension"

@@ -51,5 +51,13 @@ dist.schedule @s on @m {
 
 // -----
 
+dist.mesh @m ["pp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{custom op 'dist.pipeline' is unknown: there are no pipelines yet}}
+  dist.pipeline "a" over "pp"
+}
+
+// -----
+
 // expected-error@below {{custom op 'dist.something_else' is unknown}}
 dist.something_else

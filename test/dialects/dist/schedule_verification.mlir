@@ -115,7 +115,7 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{'reduce_scatter' needs 'dim'}}
+  // expected-error@below {{'reduce_scatter' needs 'dim', as in 'dim 0'}}
   dist.sync "fc" fwd_post reduce_scatter over "tp"
 }
 

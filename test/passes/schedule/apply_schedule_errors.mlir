@@ -164,7 +164,7 @@ func.func @main(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.parameter = "f
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{argument 1 ("fc.w"): sharding #dist.sharding<@m, [{"tp"}]> has 1 dimensions, but the tensor has 2}}
+  // expected-error@below {{argument 1 ("fc.w"): sharding #dist.sharding<@m, [{"tp"}]> has 1 dimensions, but the tensor has 2: write one entry for each, {} where it is whole}}
   dist.shard parameter "fc.w" [{"tp"}]
 }
 func.func @main(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.parameter = "fc.w"}) {
