@@ -14,6 +14,7 @@
 #include "dist/StreamMode.h"
 #include "dist/ToolArguments.h"
 #include "dist/Version.h"
+#include "runtime/mpi/Starter.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -229,8 +230,13 @@ int main(int argc, char **argv) {
       options.run.link = parseLink(options.link);
     if (!options.streams.empty())
       options.run.streams = parseStreamMode(options.streams);
-    if (options.isDryRun)
-      return showRanks(options) ? 0 : 1;
+    if (options.isDryRun) {
+      // One process of MPI's speaks for all.
+      std::optional<StartedAs> started = findStartedAs();
+      bool isOther =
+          options.run.backend == "mpi" && started && started->rank > 0;
+      return isOther || showRanks(options) ? 0 : 1;
+    }
     begin(options.run, tell);
     run(options);
     return 0;

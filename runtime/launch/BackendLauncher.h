@@ -70,6 +70,9 @@ public:
 /// run that.
 void checkStart(const Manifest &manifest, const RunOptions &options);
 
+/// What checkStart says of --repeat, whoever runs the program.
+void checkRepeat(const RunOptions &options);
+
 /// --timeout, or its default.
 std::chrono::milliseconds timeoutOf(const RunOptions &options);
 

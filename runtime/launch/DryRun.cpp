@@ -3,6 +3,7 @@
 #include "dist/DryRun.h"
 #include "dist/Slices.h"
 #include "runtime/launch/BackendLauncher.h"
+#include "runtime/program/Missing.h"
 
 #include <algorithm>
 #include <charconv>
@@ -132,8 +133,7 @@ struct KnownWeights {
       run.problems.push_back(error.what());
       return;
     }
-    std::set<std::string> seen;
-    std::vector<std::string> missing;
+    Missing missing;
     for (const TensorDesc &desc : program.manifest.arguments) {
       if (desc.kind != TensorDesc::Parameter)
         continue;
@@ -142,21 +142,13 @@ struct KnownWeights {
                                      desc, *tensor, /*readsValues=*/false);
         if (!why.empty())
           run.problems.push_back(why);
-      } else if (seen.insert(desc.name).second) {
-        missing.push_back("'" + desc.name + "' " + dtypeName(desc.dtype) +
-                          toString(desc.sourceShape()));
+      } else {
+        missing.add(desc, desc.sourceShape());
       }
     }
-    constexpr size_t kShown = 8;
-    std::string text;
-    for (size_t i = 0; i < std::min(missing.size(), kShown); ++i)
-      text += (i ? ", " : "") + missing[i];
-    if (missing.size() > kShown)
-      text += " and " + std::to_string(missing.size() - kShown) + " more";
-    if (!missing.empty())
-      run.problems.push_back(
-          (missing.size() == 1 ? "parameter " : "parameters ") + text +
-          (missing.size() == 1 ? " is not in " : " are not in ") + path);
+    if (!missing.names.empty())
+      run.problems.push_back(path + ": parameters not in this file:" +
+                             missing.text());
   }
 
   const Tensor *find(const TensorDesc &desc) const {
@@ -207,6 +199,8 @@ DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
     // Where nothing is said of it, the run is elsewhere, by whatever backend.
     if (options.processes || !options.backend.empty())
       checkStart(manifest, options);
+    else
+      checkRepeat(options);
   } catch (const Error &error) {
     run.problems.push_back(error.what());
   }
@@ -274,8 +268,8 @@ std::string dist::describeDryRun(const DryRun &run) {
   for (const auto *same : entries) {
     const DryRun::Rank &rank = *same->front();
     if (size_t count = same->size(); count > 1)
-      text << count << " ranks, " << rank.name
-           << (count == 2 ? " and " : " to ") << same->back()->name << ":\n";
+      text << count << (count == 2 ? " ranks, " : " ranks, among them ")
+           << rank.name << " and " << same->back()->name << ":\n";
     else
       text << rank.name << ":\n";
     if (rank.slices > 0)

@@ -226,6 +226,12 @@ secondsOf(const std::vector<std::vector<Interval>> &ranks) {
   return seconds;
 }
 
+void dist::checkRepeat(const RunOptions &options) {
+  if (options.repeat < 1)
+    throw Error("--repeat " + std::to_string(options.repeat) +
+                ": must be at least 1");
+}
+
 void dist::checkStart(const Manifest &manifest, const RunOptions &options) {
   checkBackend(options);
   const BackendLauncher &launcher = findLauncher(options);
@@ -242,9 +248,7 @@ void dist::checkStart(const Manifest &manifest, const RunOptions &options) {
     throw Error("the mesh has " + std::to_string(manifest.mesh.size()) +
                 " ranks; --backend " + launcher.name() + " runs at most " +
                 std::to_string(most.ranks) + " " + most.where);
-  if (options.repeat < 1)
-    throw Error("--repeat " + std::to_string(options.repeat) +
-                ": must be at least 1");
+  checkRepeat(options);
 }
 
 RunResult dist::launch(const Program &program, const Inputs &inputs,

@@ -36,14 +36,20 @@ static bool isTensorFile(const std::string &value) {
   return endsWith(value, ".npy") || endsWith(value, ".pb");
 }
 
-/// Reads `value` if it names a file of a kind that holds a tensor.
-static bool readTensorFile(const std::string &value, Tensor &tensor) {
-  if (endsWith(value, ".npy"))
-    tensor = mapNpy(value);
-  else if (endsWith(value, ".pb"))
-    tensor = readOnnxTensor(value);
-  else
-    return false;
+/// Reads the `value` of `option` if it names a file of a kind that holds a
+/// tensor.
+static bool readTensorFile(const std::string &option, const std::string &value,
+                           Tensor &tensor) {
+  try {
+    if (endsWith(value, ".npy"))
+      tensor = mapNpy(value);
+    else if (endsWith(value, ".pb"))
+      tensor = readOnnxTensor(value);
+    else
+      return false;
+  } catch (const Error &error) {
+    throw Error("--input " + option + ": " + error.what());
+  }
   return true;
 }
 
@@ -289,7 +295,7 @@ static Tensor readInput(const std::string &option, const std::string &value,
     return {desc.dtype, desc.globalShape, nullptr, nullptr};
   bool isFile;
   try {
-    isFile = readTensorFile(value, tensor);
+    isFile = readTensorFile(option, value, tensor);
   } catch (const Error &error) {
     if (files != InputFiles::ReadToo)
       throw;
@@ -347,7 +353,7 @@ void dist::checkInputs(const std::vector<std::string> &options,
     auto [name, value] = splitNamed(option, namesOfInputs(manifest));
     for (TensorDesc &desc : manifest.arguments)
       if (desc.kind == TensorDesc::Input && desc.name == name &&
-          !readTensorFile(value, tensor))
+          !readTensorFile(option, value, tensor))
         desc.globalShape.clear();
   }
   readInputs(options, manifest);
@@ -385,7 +391,7 @@ dist::readInputShapes(const std::vector<std::string> &options,
   for (const std::string &option : options) {
     auto [name, value] = splitNamed(option, names);
     Tensor tensor;
-    if (readTensorFile(value, tensor))
+    if (readTensorFile(option, value, tensor))
       shapes[name] = tensor.shape;
   }
   return shapes;

@@ -37,12 +37,11 @@ static constexpr struct {
      "accumulate allow-nonfinite allow-unmatched assume-masks atol backend "
      "bind bind-address curve data dump-spmd expect fuse-transposes halos "
      "in-order input inputs join-halos json link loss loss-of machine mcpu "
-     "mesh mpi n "
-     "opt-level optimizer output overlap overlap-memory perturbed-runs plan "
-     "port random recompute reductions reference repeat resume rtol save "
-     "save-every save-shard schedule schedule-name seed steps streams target "
-     "timeout "
-     "trace train train-parameters turns v verify weights"}};
+     "mesh mpi n opt-level optimizer output overlap overlap-memory "
+     "perturbed-runs plan port random recompute reductions reference repeat "
+     "resume rtol save save-every save-shard schedule schedule-name seed steps "
+     "streams target timeout trace train train-parameters turns v verify "
+     "weights"}};
 
 /// What other programs call options, and what to write if the tool has
 /// `option`.

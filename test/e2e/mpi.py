@@ -225,6 +225,8 @@ class Ends(processes.Failures):
             self.say([*start(family, 2), *execute, "--random=1", f"--input=i={indices}"], "rank 1 (x=1)", "an index of the gather")
             self.say([*start(family, 2), *execute], "inputs not given")
             self.say([*start(family, 3), *execute, "--random=1"], "has 2 devices, and MPI has started 3 processes: mpirun -n 2")
+            said = subprocess.run([*start(family, 2), *execute, "--dry-run"], capture_output=True, text=True, check=True).stdout
+            assert said.count("nothing was found") == 1, said
             self.say([*start(family, 2), *execute, "--random=1", "--bind-address=here"], "--bind-address here: must be an IPv4 address")
             ranks = [*start(family, 1), *execute, "--random=1", ":", "-n", "1", *execute]
             self.say([*ranks, "--random=2"], "rank 1 has other values of 't' than rank 0")

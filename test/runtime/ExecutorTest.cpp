@@ -163,7 +163,8 @@ TEST(DryRun, SaysWhatARankLoadsHoldsAndSends) {
   EXPECT_EQ(result.status, 0);
   // Of w1 [6, 8] four columns, of w2 [8, 6] four rows; three rows of x and y.
   EXPECT_TRUE(contains(result.output,
-                       "3 ranks, rank 0 (dp=0, tp=0) to rank 3 (dp=1, tp=1):\n"
+                       "3 ranks, among them rank 0 (dp=0, tp=0) and rank 3 "
+                       "(dp=1, tp=1):\n"
                        "  loads 192 B in 2 slices of "));
   EXPECT_TRUE(contains(result.output, "dry.dist/weights.safetensors; 96 B of "
                                       "it stay in the file\n"
@@ -209,6 +210,7 @@ TEST(DryRun, SaysWhereARunWouldFail) {
         std::pair("--dry-run --ranks 1-3 --rank-memory 1KiB",
                   "rank 1 (dp=0, tp=1) holds 4.3 KiB, and --rank-memory gives "
                   "it 1.0 KiB of memory; so it is with 2 more"),
+        std::pair("--dry-run --repeat 0", "--repeat 0: must be at least 1"),
         std::pair("--rank-memory 1KiB", "--rank-memory is for --dry-run"),
         std::pair("--ranks 1", "--ranks is for --dry-run")}) {
     CommandResult result = distExec(bundle + " " + options);
@@ -222,13 +224,15 @@ TEST(DryRun, SaysWhereARunWouldFail) {
   EXPECT_EQ(result.status, 1);
   EXPECT_TRUE(contains(result.output, "is i64, which does not convert to the "
                                       "program's f32"));
-  EXPECT_TRUE(contains(result.output, "parameter 'w2' f32[8, 6] is not in "));
+  EXPECT_TRUE(contains(result.output, "/other.safetensors: parameters not in "
+                                      "this file:\n  w2 f32[8, 6]\n"));
   writeSafetensors(bundle + "/third.safetensors",
                    {{"other", Tensor::zeros(DIST_F32, {1})}});
   result = distExec(bundle + " --dry-run --weights " + bundle +
                     "/third.safetensors");
-  EXPECT_TRUE(contains(result.output, "parameters 'w1' f32[6, 8], 'w2' f32[8, "
-                                      "6] are not in "));
+  EXPECT_TRUE(contains(result.output, "/third.safetensors: parameters not in "
+                                      "this file:\n  w1 f32[6, 8]\n  w2 f32[8, "
+                                      "6]\n"));
   manifest.arenaBytes = int64_t(1) << 45;
   EXPECT_TRUE(contains(
       distExec(makeBundle("dry_large.dist", manifest) + " --dry-run").output,
@@ -257,11 +261,11 @@ TEST(DryRun, TakesManyRanks) {
   EXPECT_EQ(result.status, 0);
   // Of eight columns, a hundred ranks have one each.
   EXPECT_TRUE(contains(result.output,
-                       "800 ranks, rank 0 (dp=0, tp=0) to rank 9907 (dp=99, "
-                       "tp=7):\n  loads "));
+                       "800 ranks, among them rank 0 (dp=0, tp=0) and rank "
+                       "9907 (dp=99, tp=7):\n  loads "));
   EXPECT_TRUE(contains(result.output,
-                       "9200 ranks, rank 8 (dp=0, tp=8) to rank 9999 (dp=99, "
-                       "tp=99):\n  holds "));
+                       "9200 ranks, among them rank 8 (dp=0, tp=8) and rank "
+                       "9999 (dp=99, tp=99):\n  holds "));
   EXPECT_TRUE(contains(
       distExec(testing::TempDir() + "/dry_many.dist --dry-run -n 10000").output,
       "the mesh has 10000 ranks; --backend processes runs at most 1024 on one "
@@ -568,7 +572,8 @@ TEST(DistExec, ErrorsExitWithOneAndSayWhy) {
   };
   fails("nowhere.dist", "dist-exec: error: nowhere.dist/manifest.json");
   fails(bundle, "inputs not given");
-  fails(bundle + " --input x=none.npy", "none.npy: cannot open");
+  fails(bundle + " --input x=none.npy",
+        "error: --input x=none.npy: none.npy: cannot open");
   fails(bundle + " --input x=random --backend nccl",
         "--backend nccl: not in this build; known are threads, processes, "
         "mpi");
