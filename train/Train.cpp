@@ -242,6 +242,7 @@ void mlir::dist::runTraining(const host::Program &described,
   const host::Manifest &manifest = described.manifest;
   const std::set<std::string> &states = arguments.states;
   Position start;
+  bool isDone = false;
   start.seed = options.seed;
   start.accumulate = options.accumulate;
   start.inOrder = options.inOrder;
@@ -256,10 +257,14 @@ void mlir::dist::runTraining(const host::Program &described,
       asked.seed = start.seed;
     if (std::string conflict = start.findConflict(asked); !conflict.empty())
       throw host::Error("--resume " + options.resume + ": " + conflict);
-    if (start.step >= options.steps)
-      throw host::Error("--steps " + std::to_string(options.steps) + ": " +
-                        options.resume + " is at step " +
-                        std::to_string(start.step) + " already");
+    isDone = start.step >= options.steps;
+    if (isDone)
+      llvm::errs() << "dist-run: --steps " << options.steps << ": "
+                   << options.resume << " is at step " << start.step
+                   << " already: nothing is left to do\n";
+    // Processes of MPI wait for a program: they are given one of no steps.
+    if (isDone && run.backend != "mpi")
+      return;
     if (start.optimizer != options.getOptimizer())
       llvm::errs() << "dist-run: warning: --resume " << options.resume
                    << ": trained so far with --optimizer " << start.optimizer
@@ -290,8 +295,9 @@ void mlir::dist::runTraining(const host::Program &described,
                       ": more samples than can be counted");
   std::optional<CheckpointFolder> folder;
   std::optional<Curve> curve;
-  openFolder(options, start.step, folder);
-  if (!options.curve.empty())
+  if (!isDone)
+    openFolder(options, start.step, folder);
+  if (!isDone && !options.curve.empty())
     curve.emplace(options.curve, start.step);
   (void)host::Arguments(described, given, run.weights);
   host::Program program = compile();

@@ -127,6 +127,8 @@ private:
 
 } // namespace
 
+static constexpr char kIndex[] = "model.safetensors.index.json";
+
 /// In a folder, as Hugging Face and checkpoints name it: the index, or the only
 /// file.
 static std::string findFile(const std::string &path) {
@@ -134,7 +136,7 @@ static std::string findFile(const std::string &path) {
   if (!fs::is_directory(path, error))
     return path;
   // Also a link that leads nowhere, which is told then.
-  for (const char *name : {"model.safetensors.index.json", "model.safetensors"})
+  for (const char *name : {kIndex, "model.safetensors"})
     if (std::string file = fs::path(path) / name;
         fs::exists(fs::symlink_status(file, error)))
       return file;
@@ -142,13 +144,11 @@ static std::string findFile(const std::string &path) {
                      "model.safetensors; name a file in it");
 }
 
-Weights::Weights(const std::string &where) : given(findFile(where)) {
-  const std::string &path = given;
+/// The tensors of a safetensors file, or of an index.
+static std::map<std::string, Tensor> readTensors(const std::string &path) {
   MappedFile file = mapFile(path);
-  if (!isIndex(file)) {
-    byName = Safetensors(path).tensors();
-    return;
-  }
+  if (!isIndex(file))
+    return Safetensors(path).tensors();
   auto fail = [&](const std::string &what) {
     throw Error(path + ": not an index of weights: " + what);
   };
@@ -165,6 +165,7 @@ Weights::Weights(const std::string &where) : given(findFile(where)) {
       !index["weight_map"].is_object())
     fail("it has no \"weight_map\", an object of names and files");
   IndexReader reader(path, index);
+  std::map<std::string, Tensor> byName;
   for (const auto &[name, entry] : index["weight_map"].items()) {
     try {
       byName[name] = reader.read(name, entry);
@@ -175,6 +176,16 @@ Weights::Weights(const std::string &where) : given(findFile(where)) {
     }
   }
   file.checkUnchanged();
+  return byName;
+}
+
+Weights::Weights(const std::string &where)
+    : given(findFile(where)), byName(readTensors(given)) {
+  // Of a checkpoint: what a step takes beside the model's own.
+  std::error_code error;
+  if (fs::path states = fs::path(where) / "optimizer" / kIndex;
+      fs::exists(states, error))
+    byName.merge(readTensors(states.string()));
 }
 
 const Tensor *Weights::find(const std::string &name) const {

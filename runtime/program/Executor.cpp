@@ -3,6 +3,7 @@
 #include "dist/Executor.h"
 #include "dist/Slices.h"
 #include "runtime/host/MappedFile.h"
+#include "runtime/program/Missing.h"
 #include "runtime/rank/Rank.h"
 
 #include <algorithm>
@@ -47,28 +48,6 @@ void dist::checkFits(const std::string &from, const TensorDesc &desc,
   if (!why.empty())
     throw Error(why);
 }
-
-namespace {
-/// Arguments that nobody gives: the first, and how many more.
-class Missing {
-public:
-  void add(const TensorDesc &desc, const Shape &shape) {
-    constexpr size_t kMost = 8;
-    if (names.insert(desc.name).second && names.size() <= kMost)
-      lines +=
-          "\n  " + desc.name + " " + dtypeName(desc.dtype) + toString(shape);
-    more = names.size() <= kMost
-               ? ""
-               : "\n  and " + std::to_string(names.size() - kMost) + " more";
-  }
-  std::string text() const { return lines + more; }
-  /// Parts of a parameter are one.
-  std::set<std::string> names;
-
-private:
-  std::string lines, more;
-};
-} // namespace
 
 /// A constant's data, which nobody but the bundle itself has.
 static const Tensor *findConstant(const Program &program,
@@ -143,8 +122,8 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
     throw Error(weightsFile->path() +
                 ": the states of the optimizer are not in this file. To train "
                 "from these parameters, give the model to dist-run --train, "
-                "which starts them; to run this step, name a file that has "
-                "them (--weights):" +
+                "which starts them; to run this step, name the folder of a "
+                "checkpoint (--weights run/step-8), which has both:" +
                 missingWeights.text());
   if (!missing.empty())
     throw Error(weightsFile ? weightsFile->path() +

@@ -131,6 +131,9 @@ class Training:
     def check(self, backend, before=()):
         threads, others = self.train("threads", 6), self.train("others", 6, backend, before=before)
         assert threads == others, f"{threads[0]} by threads, {others[0]} by {backend}"
+        # A run that has all its steps ends well, in all processes.
+        resume = f"--resume={os.path.join(self.work, 'others')}"
+        assert others[1] == self.train("others", 6, backend, resume, before=before)[1]
         # A part of each, in turn.
         self.train("mixed", 3, backend, before=before)
         _, files = self.train("mixed", 6, f"--resume={os.path.join(self.work, 'mixed', 'step-3')}")
