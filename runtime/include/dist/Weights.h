@@ -1,7 +1,8 @@
 //===- Weights.h - Parameters by name, in one file or several ---*- C++ -*-===//
 //
 // Where --weights points to: a safetensors file, an index of several files, or
-// a folder with a model.safetensors.index.json or a model.safetensors. An index
+// a folder with a model.safetensors.index.json or a model.safetensors. With a
+// checkpoint's folder come the states of its optimizer/ as well. An index
 // is JSON, as Hugging Face writes it beside files of one model. Beyond that it
 // may name bytes of any file, such as data of an ONNX model:
 //
