@@ -83,9 +83,9 @@ public:
   }
   /// As a process of the run does, of a version.
   static std::string hello(const std::string &token, int64_t rank,
-                           uint32_t version = 2) {
+                           uint32_t version = control::kVersion) {
     MessageWriter writer;
-    writer.number<uint32_t>(0x64697374);
+    writer.number(control::kMagic);
     writer.number(version);
     writer.text(token);
     writer.number(rank);
