@@ -351,7 +351,9 @@ class Subject:
         with open(self.path("placed.mlir")) as file:
             text = file.read()
         in_place, manifest = self.compile_step(text, "in_place.dist")
-        apart, without = self.compile_step(re.sub(r", dist\.updated?(s = \d+ : i64)?", "", text), "apart.dist")
+        # Arguments stay such as change: weights that do not are packed, and oneDNN adds up products of packed ones in
+        # another order where there is no AVX-512.
+        apart, without = self.compile_step(re.sub(r", dist\.updates = \d+ : i64", "", text), "apart.dist")
         arguments, results = manifest["arguments"], manifest["results"]
         for result in results:
             updated = arguments[result["updates"]]["name"] if "updates" in result else "loss"
