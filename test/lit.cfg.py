@@ -43,9 +43,8 @@ config.environment["FILECHECK_OPTS"] = (
 config.substitutions.append(("%{root}", root))
 config.substitutions.append(("%{npy}", "/usr/bin/python3 " + os.path.join(root, "test", "npy.py")))
 # Of what is run for its numbers; --config=long (.bazelrc) optimises it, too.
-config.substitutions.append(("%{opt}", "--opt-level=" + os.environ.get("DIST_OPT_LEVEL", "0")))
-# The same, and fewer runs to compare with, where running takes longer than compiling.
-config.substitutions.append(
-    ("%{brief}", "--opt-level=3" if os.environ.get("DIST_OPT_LEVEL") == "3" else "--opt-level=1 --perturbed-runs=2")
-)
+level = os.environ.get("DIST_OPT_LEVEL", "0")
+config.substitutions.append(("%{opt}", "--opt-level=" + level))
+# The same where code that is not optimised takes longer to run than other code to compile.
+config.substitutions.append(("%{opt1}", f"--opt-level={max(int(level), 1)}"))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))

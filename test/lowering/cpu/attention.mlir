@@ -6,7 +6,7 @@
 //
 // RUN: split-file %s %t
 // DEFINE: %{form} = dist-opt --dist-decompose-ops --canonicalize --cse '--dist-form-attention=min-scores=4194304 min-scores-of-fewer=65536'
-// DEFINE: %{run} = dist-run --random --verify --opt-level=1
+// DEFINE: %{run} = dist-run --random --verify %{opt1}
 // RUN: %{form} %t/causal.mlir | FileCheck %s --check-prefix=FORMED
 // RUN: %{run} %t/causal.mlir | FileCheck %s --check-prefix=EQUAL
 // RUN: %{form} %t/window.mlir | FileCheck %s --check-prefix=FORMED

@@ -17,7 +17,7 @@
 // DEFINE:     dist-opt %t/grad.mlir %{formed}=min-scores=4194304
 // DEFINE: %{run} = sed '%{less}' %t/grad.mlir > %t/less.mlir && \
 // DEFINE:     dist-opt %t/less.mlir %{formed} --dist-decompose-ops=min-scores=65536 -o %t/formed.mlir && \
-// DEFINE:     dist-run %t/formed.mlir --reference %t/less.mlir --random --verify --opt-level=1
+// DEFINE:     dist-run %t/formed.mlir --reference %t/less.mlir --random --verify %{opt1}
 // DEFINE: %{memory} = dist-compile %t/grad.mlir -o %t/x.dist --statistics %{opt}
 // FORMED: dist.attention_adjoint(
 // EQUAL: equal to the program on one rank

@@ -6,12 +6,12 @@
 // RUN: dist-opt %t.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=1 -o %t.formed.mlir
 // RUN: FileCheck %s --check-prefixes=FORMED,ADJOINT --input-file=%t.formed.mlir
 // RUN: dist-opt %t.formed.mlir --dist-lower-cpu --mlir-print-ir-after=dist-select-contractions -o /dev/null 2>&1 | FileCheck %s --check-prefix=CALLS
-// RUN: dist-run %t.formed.mlir --random --verify --opt-level=1 | FileCheck %s --check-prefixes=EQUAL,GRADIENTS
+// RUN: dist-run %t.formed.mlir --random --verify %{opt1} | FileCheck %s --check-prefixes=EQUAL,GRADIENTS
 // RUN: sed 's/bf16/f16/g; s/-3.389530e+38/0xFC00/' %s > %t.f16.mlir
 // RUN: dist-opt %t.f16.mlir '--dist-differentiate=cotangent=do wrt=q,k,v' -o %t.f16.grad.mlir
 // RUN: dist-opt %t.f16.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=1 -o %t.f16.formed.mlir
 // RUN: FileCheck %s --check-prefix=F16 --input-file=%t.f16.formed.mlir
-// RUN: dist-run %t.f16.formed.mlir --random --verify --opt-level=1 | FileCheck %s --check-prefixes=EQUAL,GRADIENTS
+// RUN: dist-run %t.f16.formed.mlir --random --verify %{opt1} | FileCheck %s --check-prefixes=EQUAL,GRADIENTS
 //
 // FORMED: dist.attention(
 // FORMED-SAME: tensor<4x300x16xbf16>, tensor<4x300x16xbf16>, tensor<4x300x16xbf16>
