@@ -1,6 +1,7 @@
 //===- Signals.cpp - How a program ends when it is told to ----------------===//
 
 #include "dist/Signals.h"
+#include "runtime/host/TemporaryPaths.h"
 
 #include <algorithm>
 #include <atomic>
@@ -31,6 +32,8 @@ using namespace dist;
 
 static std::atomic<bool> locked{false};
 static TemporaryPath *last = nullptr;
+static void (*noteTemporary)(const std::string &, TemporaryPath::Removal,
+                             bool) = nullptr;
 
 static void lock() {
   while (locked.exchange(true, std::memory_order_acquire))
@@ -100,6 +103,8 @@ TemporaryPath::TemporaryPath(std::string path, Removal removal)
     if (previous)
       previous->next = this;
     last = this;
+    if (noteTemporary)
+      noteTemporary(name, this->removal, /*isThere=*/true);
   });
 }
 
@@ -116,7 +121,14 @@ TemporaryPath::~TemporaryPath() {
     if (previous)
       previous->next = next;
     (next ? next->previous : last) = previous;
+    if (noteTemporary)
+      noteTemporary(name, removal, /*isThere=*/false);
   });
+}
+
+void dist::noteTemporaryPaths(void (*note)(const std::string &,
+                                           TemporaryPath::Removal, bool)) {
+  withoutSignals([&] { noteTemporary = note; });
 }
 
 std::string dist::machineName() {

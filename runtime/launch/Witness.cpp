@@ -4,13 +4,16 @@
 #include "dist/Signals.h"
 #include "runtime/control/Messages.h"
 #include "runtime/control/Protocol.h"
+#include "runtime/host/TemporaryPaths.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +28,18 @@ using namespace dist;
 
 namespace {
 
-enum Kind : int64_t { Peer, Name, Tell, Told, Leave };
+enum Kind : int64_t {
+  Peer,
+  Name,
+  /// A message to tell, in parts, and its last part; the answer to it.
+  Part,
+  Tell,
+  Told,
+  /// A path becomes temporary, with the way to remove it; it is gone.
+  Temporary,
+  Gone,
+  Leave
+};
 
 /// A packet, and room for a descriptor that goes with it.
 struct Packet {
@@ -42,7 +56,8 @@ struct Packet {
     header.msg_iovlen = 2;
   }
 
-  bool send(int socket, Kind kind, int64_t rank, const std::string &what,
+  /// At most `text` of what is said.
+  bool send(int socket, Kind kind, int64_t rank, std::string_view what,
             int descriptor = -1) {
     head = {kind, rank};
     parts[1].iov_len = std::min(what.size(), sizeof text);
@@ -93,22 +108,62 @@ struct Watched {
   MessageSocket connection;
   int64_t rank;
   std::string name, process;
-  bool hasEnded = false;
 };
 
 class Watch {
 public:
   Watch(int socket, const std::function<void(const std::string &)> &tell,
         std::string root, int64_t ranks)
-      : socket(socket), tell(tell), root(std::move(root)), ranks(ranks) {}
+      : socket(socket), rootEnd(dup(socket)), tell(tell), root(std::move(root)),
+        ranks(ranks) {
+    watch(socket, EPOLLIN, kPacket);
+    watch(rootEnd, EPOLLRDHUP | EPOLLET, kRootEnd);
+  }
 
   void run() {
-    while (look() && obey())
+    while (look())
       ;
     // Before all are connected, any may have gone first: whoever started them
     // says so.
-    if (hasLeft || int64_t(peers.size()) + 1 < ranks)
-      return;
+    if (!hasLeft && int64_t(peers.size()) + 1 == ranks)
+      tellLast();
+    // What rank 0 does not need any more, it may have begun to write.
+    while (obey())
+      ;
+    while (!temporary.empty())
+      temporary.pop_back();
+  }
+
+private:
+  static constexpr uint64_t kPacket = ~0ull, kRootEnd = ~1ull;
+
+  void watch(int descriptor, uint32_t what, uint64_t who) {
+    epoll_event event{what, {.u64 = who}};
+    epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &event);
+  }
+
+  /// Waits. False when rank 0 is gone or needs nobody any more. Ends are seen
+  /// one at a time, in the order in which they came: only they wake an entry,
+  /// and the kernel keeps the entries that woke in a queue.
+  bool look() {
+    epoll_event event;
+    while (epoll_wait(events, &event, 1, -1) < 0)
+      if (errno != EINTR)
+        return false;
+    if (event.data.u64 == kPacket)
+      return obey() && !hasLeft;
+    if (event.data.u64 != kRootEnd) {
+      if (!first)
+        first = event.data.u64;
+      return true;
+    }
+    // What it said before.
+    while (!hasLeft && obey())
+      ;
+    return false;
+  }
+
+  void tellLast() {
     if (told.empty()) {
       std::string said = findLastWords();
       if (hasToldItself)
@@ -119,31 +174,7 @@ public:
     writer.text(told);
     Message failed{control::Failed, writer.take()};
     for (Watched &one : peers)
-      if (!one.hasEnded)
-        one.connection.send(failed);
-  }
-
-private:
-  /// Waits. Connections first: their ends came before that of rank 0, if that
-  /// is here as well.
-  bool look() {
-    std::vector<pollfd> ready = {{socket, POLLIN, 0}};
-    for (const Watched &one : peers)
-      ready.push_back(
-          {one.hasEnded ? -1 : one.connection.handle(), POLLRDHUP, 0});
-    while (poll(ready.data(), ready.size(), -1) < 0)
-      if (errno != EINTR)
-        return false;
-    bool isFirst = ended.empty();
-    for (size_t i = 0; i < peers.size(); ++i)
-      if (ready[i + 1].revents) {
-        peers[i].hasEnded = true;
-        if (isFirst)
-          ended.push_back(i);
-      }
-    isTogether |= isFirst && !ended.empty() && (ready[0].revents & POLLHUP);
-    hasPacket = ready[0].revents;
-    return true;
+      one.connection.send(failed);
   }
 
   /// What others have sent that rank 0 has not read: an error, or that one has
@@ -165,10 +196,8 @@ private:
     return said;
   }
 
-  /// False when rank 0 is gone or needs nobody any more.
+  /// False when there is nothing to obey any more.
   bool obey() {
-    if (!hasPacket)
-      return true;
     std::string text;
     int descriptor;
     if (!packet.receive(socket, text, descriptor))
@@ -176,6 +205,7 @@ private:
     int64_t rank = packet.head.rank;
     switch (packet.head.kind) {
     case Peer:
+      watch(descriptor, EPOLLRDHUP | EPOLLET, peers.size());
       peers.push_back({MessageSocket(descriptor), rank,
                        "rank " + std::to_string(rank), std::move(text)});
       break;
@@ -186,13 +216,23 @@ private:
         if (one.rank == rank)
           one.name = text;
       break;
+    case Part:
+      toTell += text;
+      break;
     case Tell:
-      tellOnce(text);
+      tellOnce(std::exchange(toTell, "") + text);
       packet.send(socket, Told, 0, "");
+      break;
+    case Temporary:
+      temporary.push_back(std::make_unique<TemporaryPath>(
+          text, TemporaryPath::Removal(rank)));
+      break;
+    case Gone:
+      std::erase_if(temporary,
+                    [&](const auto &path) { return path->path() == text; });
       break;
     default:
       hasLeft = true;
-      return false;
     }
     return true;
   }
@@ -206,27 +246,20 @@ private:
 
   std::string describeEnd() const {
     constexpr const char *kHow = " has ended in the middle of the run";
-    if (ended.empty())
-      return name + ": " + root + kHow;
-    if (ended.size() == 1 && !isTogether)
-      return peers[ended[0]].name + ": " + peers[ended[0]].process + kHow;
-    std::string all = isTogether ? "0" : "";
-    for (size_t i = 0; i < std::min<size_t>(ended.size(), 8); ++i)
-      all += (all.empty() ? "" : ", ") + std::to_string(peers[ended[i]].rank);
-    return "one of the processes of ranks " + all +
-           (ended.size() > 8 ? ", …" : "") + kHow + ", and then the others";
+    return first ? peers[*first].name + ": " + peers[*first].process + kHow
+                 : name + ": " + root + kHow;
   }
 
-  int socket;
+  int socket, rootEnd, events = epoll_create1(EPOLL_CLOEXEC);
   const std::function<void(const std::string &)> &tell;
-  std::string name = "rank 0", root, told;
+  std::string name = "rank 0", root, toTell, told;
   std::vector<Watched> peers;
   int64_t ranks;
-  /// Those that went first: several if they were noticed at once; perhaps
-  /// together with rank 0.
-  std::vector<size_t> ended;
-  bool isTogether = false;
-  bool hasPacket = false, hasLeft = false, hasToldItself = false;
+  /// The peer that went first.
+  std::optional<size_t> first;
+  /// Of rank 0; the last one is removed first, as it may lie in others.
+  std::vector<std::unique_ptr<TemporaryPath>> temporary;
+  bool hasLeft = false, hasToldItself = false;
   Packet packet;
 };
 
@@ -270,11 +303,20 @@ Witness::Witness(std::function<void(const std::string &)> tell, int64_t ranks)
   }
   close(ends[1]);
   socket = ends[0];
-  if (child < 0)
+  if (child < 0) {
     close(std::exchange(socket, -1));
+    return;
+  }
+  static int noted;
+  noted = socket;
+  noteTemporaryPaths([](const std::string &path, TemporaryPath::Removal removal,
+                        bool isThere) {
+    Packet().send(noted, isThere ? Temporary : Gone, removal, path);
+  });
 }
 
 Witness::~Witness() {
+  noteTemporaryPaths(nullptr);
   if (socket >= 0)
     close(socket);
   // All is told; it may be stopped.
@@ -297,7 +339,11 @@ void Witness::tell(const std::string &message) {
   std::string text;
   int descriptor;
   pollfd ready{socket, POLLIN, 0};
-  if (!packet.send(socket, Tell, 0, message) || poll(&ready, 1, kMost) != 1 ||
+  std::string_view rest = message;
+  while (rest.size() > sizeof packet.text &&
+         packet.send(socket, Part, 0, rest))
+    rest.remove_prefix(sizeof packet.text);
+  if (!packet.send(socket, Tell, 0, rest) || poll(&ready, 1, kMost) != 1 ||
       !packet.receive(socket, text, descriptor))
     teller(message);
 }

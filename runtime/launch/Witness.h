@@ -5,7 +5,7 @@
 // rank 0 has a child, in a session of its own, which nobody kills. It sees the
 // ends of all connections of the control channel, and tells what it is asked
 // to. If rank 0 is gone without a word, it says who went first, to the others
-// too.
+// too. It removes what rank 0 leaves that is temporary.
 //
 //===----------------------------------------------------------------------===//
 

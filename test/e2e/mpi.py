@@ -10,7 +10,8 @@ mpi.py [REGEX]: only cases whose name matches.
 - `inputs`: a host that lacks a file of --input is named, and sent its part with --inputs=root;
 - `compiles_once`: rank 0 compiles for all, which need neither model nor schedule; nothing temporary is left, whenever a
   rank is killed;
-- `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank;
+- `ends_SIGNAL_RANK`: a process that is killed or stopped ends the run, with one message that names the rank, and nothing
+  is left;
 - `goes_on_RANK`: a process that is stopped for some beats of the control channel, and goes on, is no deadlock;
 - `interrupted`: Ctrl-C and SIGTERM leave nothing of the results' files;
 - `is_told_once`: what is wrong with a program, its inputs or its start is said by one process, in the words of threads;
@@ -174,8 +175,9 @@ class Ends(processes.Failures):
 
     def end_rank(self, number, rank, said, *options, family="openmpi", least=0.0):
         source = random.Random(number)
+        folder = os.path.join(self.work, "results")
         for _ in range(MOMENTS):
-            process = self.begin(family, *options)
+            process = self.begin(family, *options, f"--output={folder}")
             # Before all are there, another message is right.
             victim = [self.find(0), self.find(1)][rank]
             time.sleep(source.random() * 0.5)
@@ -189,8 +191,8 @@ class Ends(processes.Failures):
             lines = [line for line in errors.splitlines() if "error: " in line]
             assert lines and said in lines[0], errors
             end = time.monotonic() + processes.PATIENCE
-            while self.ours():
-                assert time.monotonic() < end, "processes are left"
+            while self.ours() or os.path.exists(folder):
+                assert time.monotonic() < end, "processes are left" if self.ours() else os.listdir(folder)
                 time.sleep(0.02)
 
     def check_goes_on(self, rank):
