@@ -11,21 +11,18 @@
 using namespace dist;
 using Clock = std::chrono::steady_clock;
 
-/// MPI counts in 32 bits; elements, too.
-static constexpr int64_t kMostBytes = int64_t{1} << 30;
-
 void MpiLink::start(int32_t channel, const std::vector<Outgoing> &sends,
                     const std::vector<Incoming> &receives, Requests &requests) {
   for (const Incoming &one : receives)
-    for (int64_t at = 0; at < one.bytes; at += kMostBytes)
+    for (int64_t at = 0; at < one.bytes; at += piece)
       requests.push_back(library.receive(one.rank, channel,
                                          static_cast<char *>(one.data) + at,
-                                         std::min(kMostBytes, one.bytes - at)));
+                                         std::min(piece, one.bytes - at)));
   for (const Outgoing &one : sends)
-    for (int64_t at = 0; at < one.bytes; at += kMostBytes)
+    for (int64_t at = 0; at < one.bytes; at += piece)
       requests.push_back(library.send(one.rank, channel,
                                       static_cast<const char *>(one.data) + at,
-                                      std::min(kMostBytes, one.bytes - at)));
+                                      std::min(piece, one.bytes - at)));
 }
 
 void MpiLink::useReductions(const Topology &topology,
@@ -51,11 +48,11 @@ void MpiLink::startReduction(const Reduction &one, Requests &requests) {
   }
   const char *in = static_cast<const char *>(one.in);
   char *out = static_cast<char *>(one.out);
-  for (int64_t at = 0; at < one.count; at += kMostBytes) {
+  for (int64_t at = 0; at < one.count; at += piece) {
     int64_t offset = at * dtypeBytes(one.dtype);
     requests.push_back(library.allReduce(comm, one.dtype, one.op, in + offset,
                                          out + offset,
-                                         std::min(kMostBytes, one.count - at)));
+                                         std::min(piece, one.count - at)));
   }
 }
 

@@ -11,11 +11,15 @@
 
 namespace dist {
 
-/// A channel is a tag. Messages longer than a part's are several.
+/// A channel is a tag. What is longer than a piece is several messages.
 class MpiLink final : public PointToPoint {
 public:
+  /// MPI counts in 32 bits: bytes, and elements too.
+  static constexpr int64_t kPiece = int64_t{1} << 30;
+
   /// Who waits keeps its core busy if `spins`; else it lets others have it.
-  MpiLink(MpiLibrary &library, bool spins) : library(library), spins(spins) {}
+  MpiLink(MpiLibrary &library, bool spins, int64_t piece = kPiece)
+      : library(library), spins(spins), piece(piece) {}
 
   void start(int32_t channel, const std::vector<Outgoing> &sends,
              const std::vector<Incoming> &receives,
@@ -31,6 +35,7 @@ public:
 private:
   MpiLibrary &library;
   const bool spins;
+  const int64_t piece;
   /// MPI's communicators, by number in the topology.
   std::map<int32_t, int64_t> comms;
 };
