@@ -16,6 +16,7 @@
 
 #include "runtime/control/Messages.h"
 #include "runtime/control/Protocol.h"
+#include "runtime/control/RankLines.h"
 
 #include <atomic>
 #include <chrono>
@@ -25,7 +26,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace dist {
@@ -136,8 +136,7 @@ private:
   std::vector<std::unique_ptr<Member>> members, strangers;
   std::function<std::string(const std::vector<std::string> &)> judge;
   bool hasNewStandings = false;
-  /// Lines by their hash, and who was the first to write it.
-  std::unordered_map<size_t, int64_t> lines;
+  RankLines lines{options.print};
   std::thread thread;
 };
 

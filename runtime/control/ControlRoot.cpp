@@ -143,23 +143,10 @@ void ControlRoot::judgeStandings() {
     fail(wrong);
 }
 
-/// What several processes say alike is said once.
 void ControlRoot::print(const Member &member, const std::string &text) {
-  constexpr size_t kMostLines = 1 << 16;
   std::istringstream all(text);
-  for (std::string line; std::getline(all, line);) {
-    if (lines.size() > kMostLines)
-      lines.clear();
-    auto [first, isNew] =
-        lines.emplace(std::hash<std::string>()(line), member.rank);
-    if (!isNew && first->second != member.rank)
-      continue;
-    line = nameOf(member) + ": " + line + "\n";
-    if (options.print)
-      options.print(line);
-    else if (write(STDERR_FILENO, line.data(), line.size()) < 0)
-      return; // There is nobody to tell.
-  }
+  for (std::string line; std::getline(all, line);)
+    lines.print(member.rank, nameOf(member), line);
 }
 
 void ControlRoot::fail(const std::string &text) {

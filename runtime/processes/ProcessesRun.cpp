@@ -192,14 +192,6 @@ void ProcessesRun::start(int64_t rank,
   processes.push_back(std::move(process));
 }
 
-/// A line of a rank, all of it at once.
-static void printLine(const std::string &line) {
-  std::string text = line + "\n";
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) {
-    // There is nobody to tell.
-  }
-}
-
 void ProcessesRun::print(Process &process, bool isLast) {
   char buffer[4096];
   // Not to be kept by who writes without an end.
@@ -215,15 +207,15 @@ void ProcessesRun::print(Process &process, bool isLast) {
     }
     process.line.append(buffer, count);
   }
-  std::string front = places.describe(process.rank) + ": ";
+  std::string name = places.describe(process.rank);
   size_t end;
   while ((end = process.line.find('\n')) != std::string::npos) {
-    printLine(front + process.line.substr(0, end));
+    lines.print(process.rank, name, process.line.substr(0, end));
     process.line.erase(0, end + 1);
   }
   constexpr size_t kMostLine = 1 << 16;
   if ((isLast && !process.line.empty()) || process.line.size() > kMostLine) {
-    printLine(front + process.line);
+    lines.print(process.rank, name, process.line);
     process.line.clear();
   }
 }

@@ -13,8 +13,9 @@
 #ifndef DIST_RUNTIME_PROCESSES_PROCESSESRUN_H
 #define DIST_RUNTIME_PROCESSES_PROCESSESRUN_H
 
-#include "runtime/local/LocalRun.h"
 #include "runtime/control/Messages.h"
+#include "runtime/control/RankLines.h"
+#include "runtime/local/LocalRun.h"
 #include "runtime/processes/SharedMemory.h"
 
 #include <chrono>
@@ -75,6 +76,7 @@ private:
   /// By rank.
   std::vector<std::unique_ptr<SharedHeap>> heaps;
   std::vector<std::unique_ptr<Process>> processes;
+  RankLines lines;
   /// In a rank's process: its memory, and the way to the first one.
   SharedHeap *heap = nullptr;
   MessageSocket parent;

@@ -15,7 +15,9 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <random>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -81,6 +83,30 @@ TEST(Processes, RowsByPlansThatAreMadeAnew) {
                            return 0;
                          }),
             "");
+}
+
+TEST(Processes, SayOnceWhatTheySayAlike) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(runProcesses(line(3),
+                         [](dist_rank *rank) {
+                           for (int i = 0; i < 2; ++i)
+                             std::fprintf(stderr, "hello\n");
+                           std::fprintf(stderr, "I am %d\n", int(rank->index));
+                           return 0;
+                         }),
+            "");
+  std::string text = testing::internal::GetCapturedStderr();
+  std::map<std::string, int> lines;
+  std::istringstream all(text);
+  for (std::string line; std::getline(all, line);)
+    ++lines[line.substr(line.find(": "))];
+  // Twice by the first one that is heard.
+  EXPECT_EQ(lines, (std::map<std::string, int>{{": hello", 2},
+                                               {": I am 0", 1},
+                                               {": I am 1", 1},
+                                               {": I am 2", 1}}))
+      << text;
+  EXPECT_NE(text.find("rank 2 (a=2): I am 2\n"), text.npos);
 }
 
 TEST(Processes, FailWithTheMessageOfOne) {
