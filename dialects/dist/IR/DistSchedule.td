@@ -65,9 +65,10 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
       proportion. The contraction and its weight then become one for each block.
     - `heads` shards all projections of the attention in a scope: those of
       queries, keys and values by their output features, the one of the result by
-      its input features. A projection is sharded over as much of the axes as
-      divides its number of heads. Keys and values of grouped-query attention may
-      have fewer heads.
+      its input features. If the devices divide the heads of queries, each
+      projection is sharded over as much of the axes as divides its own number of
+      heads: keys and values of grouped-query attention may have fewer. Otherwise
+      heads are dealt out whole: 7 heads on 4 devices are 2, 2, 2 and 1.
     - `experts` shards the weights of a mixture of experts, in which each token is
       routed to some of the experts. Each device has a block of experts and
       applies only these. The devices' results are added up once.
