@@ -54,9 +54,8 @@ public:
   /// Gives all processes what the first one has.
   virtual void broadcast(void *data, int64_t bytes) = 0;
 
-  /// MPI_Finalize, which waits for all; MPI_Abort.
+  /// MPI_Finalize, which waits for all.
   virtual void finalize() = 0;
-  virtual void abort(int status) = 0;
 };
 
 /// Loads Open MPI or MPICH, and calls MPI_Init_thread: whichever has started

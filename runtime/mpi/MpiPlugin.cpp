@@ -178,7 +178,6 @@ public:
     check(MPI_Bcast(data, int(bytes), MPI_BYTE, 0, world), "MPI_Bcast");
   }
   void finalize() override { check(MPI_Finalize(), "MPI_Finalize"); }
-  void abort(int status) override { MPI_Abort(world, status); }
 
 private:
   MPI_Comm world;
