@@ -30,17 +30,6 @@
 
 namespace dist {
 
-/// How far a process is.
-enum class Stage : uint32_t {
-  Absent,
-  /// It has said who it is.
-  Here,
-  /// It has its program, whose fingerprint it has sent.
-  Ready,
-  /// Its rank has ended without failure.
-  Done
-};
-
 struct ControlOptions {
   int64_t ranks = 1;
   /// Where the root listens; port 0: any that is free.
@@ -55,14 +44,6 @@ struct ControlOptions {
   /// Hears of each process that has come: its rank, its connection, and how
   /// messages name it.
   std::function<void(int64_t, int, const std::string &)> onMember;
-};
-
-/// A process's sign of life.
-struct SignOfLife {
-  /// In a line, for messages.
-  std::string doing;
-  /// For whoever compares all processes (ControlRoot::onStandings).
-  std::string standing;
 };
 
 /// Both ends of the control channel.
@@ -130,6 +111,8 @@ private:
   int listening = -1;
   control::Wake wake;
   bool isClosing = false, isEnding = false;
+  /// What is not sent by then is not sent.
+  control::Clock::time_point lastMoment;
   /// Somebody will not come.
   std::atomic<bool> isAnyMissing{false};
   /// By rank; rank 0 has none. And those that have not said who they are.
@@ -154,7 +137,7 @@ public:
   void onQuestion(std::function<Message(const Message &)> answer);
   /// What this process is doing; asked each second.
   void onBeat(std::function<SignOfLife()> describe);
-  /// Lines that the root prints.
+  /// Lines that the root prints. Returns when they are sent.
   void say(const std::string &lines);
   void reach(Stage stage, const std::string &text);
   /// Returns when the answer to a question has made `isDone` true. Throws Error
@@ -172,10 +155,9 @@ private:
   void run();
   void hear();
   void loseRoot(const std::string &how);
-  void send(const Message &message);
+  void send(const Message &message) { connection.post(message, wake); }
 
-  std::mutex sending;
-  MessageSocket socket;
+  control::Connection connection;
   const std::chrono::milliseconds timeout;
   control::Wake wake;
   bool isClosing = false, hasEnded = false, isGone = false;

@@ -15,13 +15,6 @@
 using namespace dist;
 using namespace dist::control;
 
-/// Of a connection that is being made. None afterwards: what is sent in part
-/// would spoil what follows.
-static void boundSending(int descriptor, int seconds) {
-  timeval most{seconds, 0};
-  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
-}
-
 static int connectTo(const std::string &address, int port,
                      std::chrono::milliseconds timeout) {
   sockaddr_in place = parseAddress(address, port);
@@ -31,12 +24,12 @@ static int connectTo(const std::string &address, int port,
     if (descriptor < 0)
       throw systemError("no socket for the control channel");
     prepareSocket(descriptor);
-    boundSending(descriptor, 5);
+    // Of one attempt to connect.
+    timeval most{5, 0};
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     if (connect(descriptor, reinterpret_cast<sockaddr *>(&place),
-                sizeof place) == 0) {
-      boundSending(descriptor, 0);
+                sizeof place) == 0)
       return descriptor;
-    }
     std::string why = std::strerror(errno);
     close(descriptor);
     if (Clock::now() > end)
@@ -53,15 +46,9 @@ ControlMember::ControlMember(int64_t rank, const std::string &where,
   std::string address, token;
   int port = 0;
   words >> address >> port >> token;
-  socket = MessageSocket(connectTo(address, port, timeout));
-  MessageWriter writer;
-  writer.number(kMagic);
-  writer.number(kVersion);
-  writer.text(token);
-  writer.number(rank);
-  writer.text(std::to_string(getpid()));
-  writer.text(machineName());
-  socket.send({Hello, writer.take()});
+  connection.socket = MessageSocket(connectTo(address, port, timeout));
+  Greeting greeting{token, rank, std::to_string(getpid()), machineName()};
+  send({Hello, greeting.write()});
   thread = std::thread([this] { run(); });
 }
 
@@ -75,17 +62,9 @@ ControlMember::~ControlMember() {
   thread.join();
 }
 
-void ControlMember::send(const Message &one) {
-  std::lock_guard<std::mutex> lock(sending);
-  socket.send(one);
-}
-
 void ControlMember::fail(const std::string &text) {
-  if (!setFailure(text))
-    return;
-  MessageWriter writer;
-  writer.text(text);
-  send({Failed, writer.take()});
+  if (setFailure(text))
+    send(saying(Failed, text));
 }
 
 void ControlMember::onQuestion(
@@ -117,16 +96,20 @@ void ControlMember::onBeat(std::function<SignOfLife()> function) {
 }
 
 void ControlMember::say(const std::string &lines) {
-  MessageWriter writer;
-  writer.text(lines);
-  send({Output, writer.take()});
+  send(saying(Output, lines));
+  auto isOver = [&] {
+    std::lock_guard<std::mutex> lock(mutex);
+    return isClosing || hasEnded || isGone;
+  };
+  for (pollfd ready = connection.flush(); ready.events & POLLOUT && !isOver();
+       ready = connection.flush()) {
+    ready.events = POLLOUT;
+    poll(&ready, 1, tickOf(timeout));
+  }
 }
 
 void ControlMember::reach(Stage stage, const std::string &text) {
-  MessageWriter writer;
-  writer.number(static_cast<uint32_t>(stage));
-  writer.text(text);
-  send({Reached, writer.take()});
+  send({Reached, Progress{stage, text}.write()});
 }
 
 void ControlMember::await(const std::function<bool()> &isDone) {
@@ -153,17 +136,16 @@ void ControlMember::loseRoot(const std::string &how) {
 }
 
 void ControlMember::hear() {
-  bool isOpen = socket.fill();
-  while (std::optional<Message> message = socket.next()) {
-    MessageReader reader(message->text);
+  bool isOpen = connection.socket.fill();
+  while (std::optional<Message> message = connection.socket.next()) {
     switch (message->kind) {
     case Beat:
       break;
     case Failed:
-      setFailure(reader.text());
+      setFailure(MessageReader(message->text).text());
       break;
     case Question: {
-      Message question{reader.number<uint32_t>(), reader.text()};
+      Message question = readQuestion(message->text);
       std::function<Message(const Message &)> function;
       {
         std::lock_guard<std::mutex> lock(mutex);
@@ -197,7 +179,7 @@ void ControlMember::run() {
   leaveSignalsToOthers();
   Clock::time_point beat = Clock::now() - beatOf(timeout), heard = Clock::now();
   for (;;) {
-    pollfd ready[] = {{socket.handle(), POLLIN, 0}, {wake.handle(), POLLIN, 0}};
+    pollfd ready[] = {connection.flush(), {wake.handle(), POLLIN, 0}};
     poll(ready, 2, tickOf(timeout));
     wake.drain();
     std::function<SignOfLife()> function;
@@ -214,7 +196,7 @@ void ControlMember::run() {
       poll(ready + 1, 1, -1);
       continue;
     }
-    if (ready[0].revents) {
+    if (ready[0].revents & ~POLLOUT) {
       heard = Clock::now();
       try {
         hear();
@@ -228,11 +210,8 @@ void ControlMember::run() {
     }
     if (Clock::now() - beat >= beatOf(timeout)) {
       beat = Clock::now();
-      MessageWriter writer;
       SignOfLife sign = function ? function() : SignOfLife();
-      writer.text(sign.doing);
-      writer.text(sign.standing);
-      send({Beat, writer.take()});
+      send({Beat, sign.write()});
     }
   }
 }

@@ -34,20 +34,15 @@ static bool areEqual(std::string_view a, std::string_view b) {
 
 /// Another process, as the root sees it.
 struct ControlRoot::Member {
-  MessageSocket socket;
-  std::mutex sending;
+  Connection connection;
   int64_t rank = -1;
   Clock::time_point heard = Clock::now();
   Stage stage = Stage::Absent;
-  std::string process, doing, standing;
+  std::string process;
+  SignOfLife sign;
   std::string texts[4];
   std::optional<Message> answer;
   bool isLost = false, knowsFailure = false;
-
-  bool send(const Message &message) {
-    std::lock_guard<std::mutex> lock(sending);
-    return socket.send(message);
-  }
 };
 
 static std::string makeToken() {
@@ -97,6 +92,7 @@ ControlRoot::~ControlRoot() {
         return std::count(members.begin(), members.end(), nullptr) <= 1;
       });
     isClosing = true;
+    lastMoment = Clock::now() + kMost;
     listener = nullptr;
   }
   wake.signal();
@@ -135,9 +131,9 @@ void ControlRoot::judgeStandings() {
   }
   std::vector<std::string> standings;
   for (int64_t rank = 1; rank < options.ranks; ++rank) {
-    if (!members[rank] || members[rank]->standing.empty())
+    if (!members[rank] || members[rank]->sign.standing.empty())
       return;
-    standings.push_back(members[rank]->standing);
+    standings.push_back(members[rank]->sign.standing);
   }
   if (std::string wrong = function ? function(standings) : ""; !wrong.empty())
     fail(wrong);
@@ -158,8 +154,9 @@ void ControlRoot::fail(const std::string &text) {
 
 void ControlRoot::lose(Member &member, const std::string &how) {
   member.isLost = true;
-  std::string doing =
-      member.doing.empty() ? "" : "; when it was last heard, " + member.doing;
+  std::string doing = member.sign.doing.empty()
+                          ? ""
+                          : "; when it was last heard, " + member.sign.doing;
   fail(nameOf(member) + ": " + member.process + " " + how + doing);
 }
 
@@ -167,18 +164,14 @@ void ControlRoot::lose(Member &member, const std::string &how) {
 bool ControlRoot::greet(Member &member, const Message &message) {
   if (message.kind != Hello)
     return false;
-  MessageReader reader(message.text);
-  if (reader.number<uint32_t>() != kMagic)
+  Greeting greeting = Greeting::read(message.text);
+  if (!areEqual(greeting.token, token))
     return false;
-  auto version = reader.number<uint32_t>();
-  if (!areEqual(reader.text(), token))
-    return false;
-  auto rank = reader.number<int64_t>();
-  std::string process = reader.text(), host = reader.text();
-  member.process = "its process " + process + " on " + host;
-  if (version != kVersion) {
+  int64_t rank = greeting.rank;
+  member.process = "its process " + greeting.process + " on " + greeting.host;
+  if (greeting.version != kVersion) {
     isAnyMissing = true;
-    fail("rank " + std::to_string(rank) + " on " + host +
+    fail("rank " + std::to_string(rank) + " on " + greeting.host +
          " is of another version of dist: install the same on all hosts");
     return false;
   }
@@ -188,38 +181,36 @@ bool ControlRoot::greet(Member &member, const Message &message) {
   member.rank = rank;
   member.stage = Stage::Here;
   if (options.onMember)
-    options.onMember(rank, member.socket.handle(), member.process);
+    options.onMember(rank, member.connection.socket.handle(), member.process);
   return true;
 }
 
 void ControlRoot::hear(Member &member) {
-  uint64_t before = member.socket.received();
-  bool isOpen = member.socket.fill();
-  if (member.socket.received() != before)
+  MessageSocket &socket = member.connection.socket;
+  uint64_t before = socket.received();
+  bool isOpen = socket.fill();
+  if (socket.received() != before)
     member.heard = Clock::now();
-  while (std::optional<Message> message = member.socket.next()) {
-    MessageReader reader(message->text);
+  while (std::optional<Message> message = socket.next()) {
     switch (message->kind) {
     case Beat:
-      member.doing = reader.text();
-      member.standing = reader.text();
+      member.sign = SignOfLife::read(message->text);
       hasNewStandings = true;
       break;
     case Output:
-      print(member, reader.text());
+      print(member, MessageReader(message->text).text());
       break;
     case Failed:
-      fail(reader.text());
+      fail(MessageReader(message->text).text());
       break;
     case Told:
       break;
     case Reached: {
-      auto stage = reader.number<uint32_t>();
-      if (stage > static_cast<uint32_t>(Stage::Done))
-        throw Error("a stage that does not exist");
+      Progress progress = Progress::read(message->text);
       std::lock_guard<std::mutex> lock(mutex);
-      member.stage = static_cast<Stage>(stage);
-      member.texts[stage] = reader.text();
+      member.stage = progress.stage;
+      member.texts[static_cast<uint32_t>(progress.stage)] =
+          std::move(progress.text);
       changed.notify_all();
       break;
     }
@@ -249,21 +240,21 @@ void ControlRoot::admit() {
   int descriptor;
   while ((descriptor = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)) >=
          0) {
-    MessageSocket socket(descriptor);
     // Who has said nothing for longest makes room.
     if (strangers.size() >= kMostStrangers)
       strangers.erase(strangers.begin());
     prepareSocket(descriptor);
-    socket.bound(kMostHello);
     strangers.push_back(std::make_unique<Member>());
-    strangers.back()->socket = std::move(socket);
+    strangers.back()->connection.socket = MessageSocket(descriptor);
+    strangers.back()->connection.socket.bound(kMostHello);
   }
   for (std::unique_ptr<Member> &stranger : strangers) {
-    bool isOpen = stranger->socket.fill();
+    MessageSocket &socket = stranger->connection.socket;
+    bool isOpen = socket.fill();
     try {
-      if (std::optional<Message> message = stranger->socket.next()) {
+      if (std::optional<Message> message = socket.next()) {
         if (greet(*stranger, *message)) {
-          stranger->socket.bound(MessageSocket::kMostMessage);
+          socket.bound(MessageSocket::kMostMessage);
           std::lock_guard<std::mutex> lock(mutex);
           std::unique_ptr<Member> &member = members[stranger->rank];
           member = std::move(stranger);
@@ -291,7 +282,7 @@ void ControlRoot::run() {
     for (const auto *list : {&members, &strangers})
       for (const std::unique_ptr<Member> &member : *list)
         if (member && !member->isLost)
-          ready.push_back({member->socket.handle(), POLLIN, 0});
+          ready.push_back(member->connection.flush());
     poll(ready.data(), ready.size(), tickOf(options.timeout));
     wake.drain();
     Clock::time_point now = Clock::now();
@@ -324,21 +315,21 @@ void ControlRoot::run() {
     bool isTimeToBeat = Clock::now() - beat >= beatOf(options.timeout);
     if (isTimeToBeat)
       beat = Clock::now();
-    std::string text = failure();
-    MessageWriter writer;
-    writer.text(text);
-    Message failed{Failed, writer.take()};
+    std::unique_lock<std::mutex> lock(mutex);
+    bool isLast = isClosing, isLate = isLast && Clock::now() > lastMoment;
+    std::string text = message;
+    lock.unlock();
     for (const std::unique_ptr<Member> &member : members) {
       if (!member)
         continue;
       // Also to who is stopped, and will go on.
       if (!text.empty() && !std::exchange(member->knowsFailure, true))
-        member->send(failed);
+        member->connection.post(saying(Failed, text), wake);
       else if (isTimeToBeat && !member->isLost)
-        member->send({Beat, ""});
+        member->connection.post({Beat, ""}, wake);
+      isLast &= isLate || member->isLost || !member->connection.hasUnsent();
     }
-    std::lock_guard<std::mutex> lock(mutex);
-    if (isClosing)
+    if (isLast)
       return;
   }
 }
@@ -386,10 +377,7 @@ std::string ControlRoot::textOf(int64_t rank, Stage stage) const {
 
 Message ControlRoot::ask(int64_t rank, const Message &question) {
   Member &member = *members[rank];
-  MessageWriter writer;
-  writer.number(question.kind);
-  writer.text(question.text);
-  member.send({Question, writer.take()});
+  member.connection.post({Question, writeQuestion(question)}, wake);
   std::unique_lock<std::mutex> lock(mutex);
   changed.wait(lock, [&] { return !message.empty() || member.answer; });
   if (!message.empty())
@@ -404,5 +392,5 @@ void ControlRoot::end() {
     isEnding = true;
   }
   for (int64_t rank = 1; rank < options.ranks; ++rank)
-    members[rank]->send({End, ""});
+    members[rank]->connection.post({End, ""}, wake);
 }

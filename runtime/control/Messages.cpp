@@ -40,6 +40,8 @@ MessageSocket &MessageSocket::operator=(MessageSocket &&other) {
   descriptor = std::exchange(other.descriptor, -1);
   most = other.most;
   read = std::move(other.read);
+  unsent = std::move(other.unsent);
+  sent = std::exchange(other.sent, 0);
   return *this;
 }
 
@@ -49,20 +51,40 @@ void MessageSocket::close() {
   descriptor = -1;
 }
 
-bool MessageSocket::send(const Message &message) {
+bool MessageSocket::post(const Message &message) {
   Header header{message.kind, 0, message.text.size()};
-  std::string bytes(reinterpret_cast<const char *>(&header), sizeof header);
-  bytes += message.text;
-  for (size_t sent = 0; sent < bytes.size();) {
-    ssize_t count = ::send(descriptor, bytes.data() + sent, bytes.size() - sent,
-                           MSG_NOSIGNAL);
+  unsent.erase(0, std::exchange(sent, 0));
+  unsent.append(reinterpret_cast<const char *>(&header), sizeof header);
+  unsent += message.text;
+  return flush();
+}
+
+bool MessageSocket::flush() {
+  while (hasUnsent()) {
+    ssize_t count = ::send(descriptor, unsent.data() + sent,
+                           unsent.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR)
       continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      return true;
+    if (count >= 0 && (sent += count) < unsent.size())
+      continue;
+    unsent = {};
+    sent = 0;
     if (count < 0)
       return false;
-    sent += count;
   }
   return true;
+}
+
+bool MessageSocket::send(const Message &message) {
+  bool isOpen = post(message);
+  while (isOpen && hasUnsent()) {
+    pollfd ready{descriptor, POLLOUT, 0};
+    poll(&ready, 1, -1);
+    isOpen = flush();
+  }
+  return isOpen;
 }
 
 bool MessageSocket::fill() {

@@ -58,7 +58,8 @@ private:
   std::string_view bytes;
 };
 
-/// One end of a stream of messages; owns the descriptor.
+/// One end of a stream of messages; owns the descriptor. One thread may send
+/// while another reads.
 class MessageSocket {
 public:
   MessageSocket() = default;
@@ -75,7 +76,12 @@ public:
   static constexpr uint64_t kMostMessage = uint64_t{1} << 32;
   void bound(uint64_t bytes) { most = bytes; }
 
-  /// False if nobody reads any more.
+  /// Sends what can be sent without waiting, and keeps the rest for `flush`.
+  /// Both return false if nobody reads any more.
+  bool post(const Message &message);
+  bool flush();
+  bool hasUnsent() const { return !unsent.empty(); }
+  /// Waits until it is sent. False if nobody reads any more.
   bool send(const Message &message);
   /// Reads what is there, without waiting. False at the end of the stream, and
   /// if a message is longer than its bound.
@@ -90,7 +96,9 @@ public:
 private:
   int descriptor = -1;
   uint64_t most = kMostMessage, total = 0;
-  std::string read;
+  std::string read, unsent;
+  /// So many bytes of `unsent` are sent.
+  size_t sent = 0;
 };
 
 } // namespace dist

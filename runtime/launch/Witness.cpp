@@ -170,11 +170,8 @@ private:
         return;
       tellOnce(said.empty() ? describeEnd() : said);
     }
-    MessageWriter writer;
-    writer.text(told);
-    Message failed{control::Failed, writer.take()};
     for (Watched &one : peers)
-      one.connection.send(failed);
+      one.connection.post(control::saying(control::Failed, told));
   }
 
   /// What others have sent that rank 0 has not read: an error, or that one has
@@ -224,8 +221,8 @@ private:
       packet.send(socket, Told, 0, "");
       break;
     case Temporary:
-      temporary.push_back(std::make_unique<TemporaryPath>(
-          text, TemporaryPath::Removal(rank)));
+      temporary.push_back(
+          std::make_unique<TemporaryPath>(text, TemporaryPath::Removal(rank)));
       break;
     case Gone:
       std::erase_if(temporary,
@@ -340,8 +337,7 @@ void Witness::tell(const std::string &message) {
   int descriptor;
   pollfd ready{socket, POLLIN, 0};
   std::string_view rest = message;
-  while (rest.size() > sizeof packet.text &&
-         packet.send(socket, Part, 0, rest))
+  while (rest.size() > sizeof packet.text && packet.send(socket, Part, 0, rest))
     rest.remove_prefix(sizeof packet.text);
   if (!packet.send(socket, Tell, 0, rest) || poll(&ready, 1, kMost) != 1 ||
       !packet.receive(socket, text, descriptor))

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <random>
 #include <sstream>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -64,12 +65,12 @@ public:
     place.sin_family = AF_INET;
     place.sin_port = htons(port);
     inet_pton(AF_INET, address.c_str(), &place.sin_addr);
-    descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
     EXPECT_EQ(
         connect(descriptor, reinterpret_cast<sockaddr *>(&place), sizeof place),
         0);
+    socket = MessageSocket(descriptor);
   }
-  ~Stranger() { close(descriptor); }
 
   void say(const std::string &bytes) {
     (void)!send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -84,14 +85,8 @@ public:
   /// As a process of the run does, of a version.
   static std::string hello(const std::string &token, int64_t rank,
                            uint32_t version = control::kVersion) {
-    MessageWriter writer;
-    writer.number(control::kMagic);
-    writer.number(version);
-    writer.text(token);
-    writer.number(rank);
-    writer.text("4711");
-    writer.text("elsewhere");
-    return frame(1, writer.take());
+    control::Greeting greeting{token, rank, "4711", "elsewhere", version};
+    return frame(control::Hello, greeting.write());
   }
   /// Whether the root has hung up.
   bool isRefused() {
@@ -102,11 +97,55 @@ public:
     return count == 0 || (count < 0 && errno == ECONNRESET);
   }
 
+  /// Until so much has come that is not read yet.
+  void waitForBytes(int count) {
+    for (int there = 0; there < count; usleep(1000))
+      ASSERT_EQ(ioctl(descriptor, FIONREAD, &there), 0);
+  }
+  /// The next message of this kind.
+  Message hear(uint32_t kind) {
+    while (std::optional<Message> message = socket.receive())
+      if (message->kind == kind)
+        return *message;
+    return {};
+  }
+
   std::string token;
 
 private:
   int descriptor;
+  MessageSocket socket;
 };
+
+/// What a member takes for the root, and says what it likes.
+class FakeRoot {
+public:
+  FakeRoot() : listening(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in place = {};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto *address = reinterpret_cast<sockaddr *>(&place);
+    socklen_t length = sizeof place;
+    EXPECT_EQ(bind(listening, address, length), 0);
+    EXPECT_EQ(listen(listening, 1), 0);
+    EXPECT_EQ(getsockname(listening, address, &length), 0);
+    where = "127.0.0.1 " + std::to_string(ntohs(place.sin_port)) + " token";
+  }
+  ~FakeRoot() { close(listening); }
+
+  /// The member that has connected.
+  MessageSocket accept() {
+    return MessageSocket(::accept(listening, nullptr, nullptr));
+  }
+
+  std::string where;
+
+private:
+  int listening;
+};
+
+/// More than the kernel takes of what nobody reads.
+const std::string kMuch(32 << 20, 'x');
 
 } // namespace
 
@@ -256,6 +295,50 @@ TEST(Control, NoticesSilence) {
   EXPECT_TRUE(mentions(waitForFailure(root),
                        {"rank 1 (a=1): its process 4711 on elsewhere has said "
                         "nothing for 0.7 s (--timeout)"}));
+}
+
+/// It does not read what it is asked, either; others are heard meanwhile.
+TEST(Control, NoticesSilenceOfWhoIsAsked) {
+  ControlRoot root(withRanks(3, milliseconds(700)));
+  Stranger stranger(root.where());
+  stranger.say(Stranger::hello(stranger.token, 1));
+  ControlMember two(2, root.where(), milliseconds(20000));
+  root.await(Stage::Here);
+  std::thread asking([&] { EXPECT_THROW(root.ask(1, {0, kMuch}), Error); });
+  two.reach(Stage::Ready, "");
+  EXPECT_TRUE(mentions(waitForFailure(root),
+                       {"rank 1 (a=1): its process 4711 on elsewhere has said "
+                        "nothing for 0.7 s (--timeout)"}));
+  EXPECT_EQ(waitForFailure(two), root.failure());
+  asking.join();
+}
+
+TEST(Control, NoticesSilenceOfTheRootThatHasAsked) {
+  FakeRoot root;
+  ControlMember one(1, root.where, milliseconds(700));
+  one.onQuestion([](const Message &) { return Message{0, kMuch}; });
+  MessageSocket member = root.accept();
+  EXPECT_TRUE(member.send({control::Question, std::string(12, '\0')}));
+  EXPECT_FALSE(one.awaitEnd());
+  EXPECT_TRUE(one.isAlone());
+  EXPECT_TRUE(mentions(one.failure(), {"the process of rank 0 has said "
+                                       "nothing for 0.7 s (--timeout)"}));
+}
+
+/// It is said behind what is on the way, and before the root is gone.
+TEST(Control, FailureReachesWhoIsAsked) {
+  auto root = std::make_unique<ControlRoot>(withRanks(2));
+  Stranger stranger(root->where());
+  stranger.say(Stranger::hello(stranger.token, 1));
+  root->await(Stage::Here);
+  std::thread asking([&] { EXPECT_THROW(root->ask(1, {0, kMuch}), Error); });
+  stranger.waitForBytes(1 << 15);
+  root->fail("first");
+  asking.join();
+  std::thread end([&] { root.reset(); });
+  EXPECT_EQ(stranger.hear(control::Question).text.size(), kMuch.size() + 12);
+  EXPECT_EQ(MessageReader(stranger.hear(control::Failed).text).text(), "first");
+  end.join();
 }
 
 TEST(Control, NamesWhoIsMissing) {
