@@ -175,9 +175,17 @@ bool ControlRoot::greet(Member &member, const Message &message) {
          " is of another version of dist: install the same on all hosts");
     return false;
   }
-  std::lock_guard<std::mutex> lock(mutex);
-  if (rank < 1 || rank >= options.ranks || members[rank])
+  std::unique_lock<std::mutex> lock(mutex);
+  if (isEnding || rank < 1 || rank >= options.ranks)
     return false;
+  if (members[rank]) {
+    lock.unlock();
+    isAnyMissing = true;
+    fail(nameOf(*members[rank]) + " is there twice: " + members[rank]->process +
+         " and " + member.process);
+    member.connection.post(saying(Failed, failure()), wake);
+    return false;
+  }
   member.rank = rank;
   member.stage = Stage::Here;
   if (options.onMember)
