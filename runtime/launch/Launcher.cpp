@@ -9,10 +9,10 @@
 #include "runtime/launch/ProcessesLauncher.h"
 #include "runtime/launch/ThreadsLauncher.h"
 #include "runtime/launch/Trace.h"
+#include "runtime/mpi/Starter.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 using namespace dist;
 
@@ -91,12 +91,18 @@ static const BackendLauncher *begun = nullptr;
 
 /// A process among others, each of which would run all ranks.
 static void checkAlone(const BackendLauncher &launcher) {
-  for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (const char *count = std::getenv(variable);
-        count && std::string(count) != "1" && &launcher != &mpiLauncher())
-      throw Error(std::string("MPI has started ") + count +
-                  " of these processes, and each would run all ranks: give "
-                  "--backend mpi, and no -n after the program");
+  std::optional<StartedAs> as = findStartedBeside();
+  if (!as || &launcher == &mpiLauncher())
+    return;
+  std::string remedy = "give --backend mpi, and no -n after the program";
+  if (as->kind == Starter::Slurm)
+    remedy += "; or srun -n 1";
+  if (as->kind == Starter::Torchrun)
+    remedy = "start one process without " + as->command + ", or mpirun -n " +
+             std::to_string(as->size) + " … --backend mpi";
+  throw Error(as->command + " has started " + std::to_string(as->size) +
+              " of these processes (" + as->variable +
+              "), and each would run all ranks: " + remedy);
 }
 
 void dist::begin(const RunOptions &options, const Tell &tell) {

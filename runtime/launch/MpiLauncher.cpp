@@ -22,6 +22,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sched.h>
 #include <thread>
 #include <unistd.h>
@@ -180,18 +181,36 @@ static void failSession(const std::string &message) {
   endProcess(1);
 }
 
+/// What the command line has as a value of an option, though others in it may
+/// be wrong.
+static std::string findOption(const std::string &name) {
+  std::ifstream file("/proc/self/cmdline");
+  std::string word, before;
+  for (; std::getline(file, word, '\0'); before = word) {
+    for (const char *dashes : {"--", "-"}) {
+      if (before == dashes + name)
+        return word;
+      if (word.starts_with(dashes + name + "="))
+        return word.substr(word.find('=') + 1);
+    }
+  }
+  return "";
+}
+
 bool dist::areStartedTogether() {
-  std::optional<Starter> starter = findStarter();
   std::optional<StartedAs> as = findStartedAs();
   // What Slurm starts may be programs that know nothing of each other.
-  return as && as->size > 1 && starter->kind != Starter::Slurm;
+  return as && as->size > 1 &&
+         (as->kind != Starter::Slurm || findOption("backend") == "mpi");
 }
 
 void dist::failTogether(const std::string &message, const Tell &tell) {
   if (!areStartedTogether())
     return;
   try {
-    beginSession({}, tell);
+    RunOptions options;
+    options.mpi = findOption("mpi");
+    beginSession(options, tell);
   } catch (const std::exception &) {
     return;
   }
@@ -408,30 +427,22 @@ struct MpiLauncher final : BackendLauncher {
 
 } // namespace
 
-namespace {
-/// Who starts processes that may know nothing of each other.
-struct OtherStarter {
-  const char *variable, *name, *remedy;
-};
-} // namespace
-
-static constexpr OtherStarter otherStarters[] = {
-    {"WORLD_SIZE", "torchrun", ", as torchrun is none of MPI's starters"},
-    {"SLURM_NTASKS", "srun",
-     "; srun --mpi=pmix (srun --mpi=list shows what there is), or"}};
-
 static void checkSize(const Manifest &manifest, int64_t processes) {
   int64_t ranks = manifest.mesh.size();
   if (ranks == processes)
     return;
-  std::string n = std::to_string(ranks), remedy = ": mpirun -n " + n + " …";
-  for (const OtherStarter &starter : otherStarters)
-    if (const char *count = std::getenv(starter.variable);
-        count && processes == 1 && std::strcmp(count, "1") != 0)
-      throw Error(std::string("--backend mpi: ") + starter.name +
-                  " has started " + count +
-                  " processes, and MPI knows of 1 of them" + starter.remedy +
-                  remedy);
+  std::string remedy = ": mpirun -n " + std::to_string(ranks) + " …";
+  std::optional<StartedAs> as = findStartedBeside();
+  if (as && processes == 1) {
+    if (as->kind == Starter::Slurm)
+      remedy = "; srun --mpi=pmix (srun --mpi=list shows what there is), or" +
+               remedy;
+    if (as->kind == Starter::Torchrun)
+      remedy = ", as torchrun is none of MPI's starters" + remedy;
+    throw Error("--backend mpi: " + as->command + " has started " +
+                std::to_string(as->size) +
+                " processes, and MPI knows of 1 of them" + remedy);
+  }
   throw Error(describeDevices(manifest.mesh) + ", and MPI has started " +
               std::to_string(processes) +
               (processes == 1 ? " process" : " processes") + remedy);
@@ -588,9 +599,8 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   });
   if (member) {
     member->onQuestion([&](const Message &question) {
-      return saysNoProgram(question)
-                 ? Message()
-                 : answerPart(manifest, executor, question);
+      return saysNoProgram(question) ? Message()
+                                     : answerPart(manifest, executor, question);
     });
     member->onBeat([&run] {
       return SignOfLife{run.describe(), run.stand().write()};

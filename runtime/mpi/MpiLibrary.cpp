@@ -96,6 +96,11 @@ static const Family *chooseFamily(const std::string &asked) {
   return nullptr;
 }
 
+std::string dist::chooseMpi(const std::string &asked) {
+  const Family *chosen = chooseFamily(asked);
+  return chosen ? chosen->option : "";
+}
+
 std::unique_ptr<MpiLibrary> dist::loadMpi(const std::string &asked) {
   const Family *chosen = chooseFamily(asked);
   std::string all;

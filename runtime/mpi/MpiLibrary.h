@@ -63,6 +63,9 @@ public:
 /// that is there. Throws Error if it is not there, with what to install.
 std::unique_ptr<MpiLibrary> loadMpi(const std::string &family);
 
+/// Which of the two it loads; "" if nothing tells. Throws Error likewise.
+std::string chooseMpi(const std::string &family);
+
 /// What a plug-in exports: makes a library, or throws.
 using MakeMpiLibrary = MpiLibrary *();
 

@@ -66,27 +66,52 @@ std::optional<Starter> dist::findStarter() {
   return std::nullopt;
 }
 
+namespace {
+/// What a starter sets in the environment of a process.
+struct Names {
+  const char *command, *rank, *size, *sizeOfHost;
+};
+} // namespace
+
+/// By Starter::Kind. Slurm sets SLURM_NTASKS for a shell as well, in which one
+/// process has started.
+static constexpr Names names[] = {
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+     "SLURM_STEP_TASKS_PER_NODE"},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}};
+
 static std::optional<int64_t> numberOf(const char *variable) {
   const char *text = std::getenv(variable);
   return text ? std::optional<int64_t>(std::atoll(text)) : std::nullopt;
 }
 
-std::optional<StartedAs> dist::findStartedAs() {
-  struct Names {
-    const char *rank, *size, *sizeOfHost;
-  };
-  constexpr Names all[] = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-       "OMPI_COMM_WORLD_LOCAL_SIZE"},
-      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-      {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"}};
-  std::optional<Starter> starter = findStarter();
-  if (!starter)
-    return std::nullopt;
-  const Names &names = all[starter->kind];
-  std::optional<int64_t> rank = numberOf(names.rank),
-                         size = numberOf(names.size);
+static std::optional<StartedAs> readEnvironment(Starter::Kind kind) {
+  const Names &of = names[kind];
+  std::optional<int64_t> rank = numberOf(of.rank), size = numberOf(of.size);
   if (!rank || !size)
     return std::nullopt;
-  return StartedAs{*rank, *size, numberOf(names.sizeOfHost).value_or(0)};
+  return StartedAs{kind,  of.command, of.size,
+                   *rank, *size,      numberOf(of.sizeOfHost).value_or(0)};
+}
+
+std::optional<StartedAs> dist::findStartedAs() {
+  std::optional<Starter> starter = findStarter();
+  return starter ? readEnvironment(starter->kind) : std::nullopt;
+}
+
+std::optional<StartedAs> dist::findStartedBeside() {
+  std::optional<Starter> starter = findStarter();
+  for (Starter::Kind kind :
+       {Starter::OpenMpi, Starter::Mpich, Starter::Slurm, Starter::Torchrun}) {
+    // Torchrun is a script of Python, which nobody sees.
+    if (starter && kind != starter->kind && kind != Starter::Torchrun)
+      continue;
+    std::optional<StartedAs> as = readEnvironment(kind);
+    if (as && as->size > 1)
+      return as;
+  }
+  return std::nullopt;
 }

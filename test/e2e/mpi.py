@@ -46,6 +46,11 @@ from bits import MODELS, check_near, read  # noqa: E402
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 STARTERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpiexec.mpich"]}
 FAMILIES = [family for family, (name, *_) in STARTERS.items() if shutil.which(name)]
+NAMES = {"openmpi": "mpirun", "mpich": "mpiexec"}
+SLURM = {
+    family: f"SLURM_PROCID=${rank} SLURM_STEP_NUM_TASKS=${size} SLURM_STEP_TASKS_PER_NODE=${size}"
+    for family, rank, size in (("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("mpich", "PMI_RANK", "PMI_SIZE"))
+}
 # Of each strategy one.
 SOME = ["bert/ulysses", "convnext/rows", "gpt2/tp_cp_dp", "graph/parts", "llama/ring", "mixtral/ep_dp", "t5/cp", "wide_resnet/tp_dp"]
 MOMENTS = int(os.environ.get("DIST_MOMENTS", "2"))
@@ -245,12 +250,28 @@ class Ends(processes.Failures):
             nowhere = [os.path.abspath("tools/dist-run"), "nowhere.dist", BACKEND, "--random=1"]
             self.say([*start(family, 1), *bundles, ":", "-n", "1", *nowhere], "rank 1", "rank 0 runs a bundle", "has no folder of that name")
             self.say([*start(family, 1), *compiler, ":", "-n", "1", *bundles], "rank 0 has sent a program that it has compiled", "has a bundle")
-            alone = subprocess.run([*start(family, 2), processes.EXEC, bundle, "--random=1"], capture_output=True, text=True)
-            assert alone.returncode != 0 and "MPI has started 2 of these processes" in alone.stderr, alone
+            self.say([*start(family, 2), processes.EXEC, bundle, "--random=1"], f"{NAMES[family]} has started 2 of these processes", "give --backend mpi")
+            # As srun --mpi=pmix, or pmi2, starts processes: together if that is asked for.
+            srun = [*start(family, 2), self.slurm(), "-c", f'{SLURM[family]} "$@"; exit $?', "-"]
+            self.say([*srun, processes.EXEC, bundle, "--backend", "mpi", "--no-such"], "no option --no-such")
+            self.say([*srun, *compiler, f"--mpi={family}", "--repeat=x"], "--repeat", marker="--repeat")
+            said = subprocess.run([*srun, processes.EXEC, bundle, "--random=1"], capture_output=True, text=True).stderr
+            assert said.count("error: srun has started 2 of these processes (SLURM_STEP_NUM_TASKS)") == 2, said
         # Whoever starts processes without MPI.
-        for variables, starter in ({"WORLD_SIZE": "2", "RANK": "0"}, "torchrun"), ({"SLURM_NTASKS": "2", "SLURM_PROCID": "0"}, "srun"):
-            words = [f"{name}={value}" for name, value in variables.items()]
-            self.say(["env", *words, *execute, "--random=1"], f"{starter} has started 2 processes, and MPI knows of 1", "mpirun -n 2")
+        step = {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"}
+        for variables, starter in ({"WORLD_SIZE": "2", "RANK": "0"}, "torchrun"), (step, "srun"):
+            words = ["env", *(f"{name}={value}" for name, value in variables.items())]
+            self.say([*words, *execute, "--random=1"], f"{starter} has started 2 processes, and MPI knows of 1", "mpirun -n 2")
+            for options in [], ["-n", "2"]:
+                self.say([*words, processes.EXEC, bundle, "--random=1", *options], f"{starter} has started 2 of these processes (", "--backend mpi")
+        # A shell of sbatch or salloc, in which one process has started.
+        processes.succeed(["env", "SLURM_NTASKS=2", "SLURM_PROCID=0", processes.EXEC, self.bundle, "--random=1"])
+
+    def slurm(self):
+        """A shell that looks like Slurm's daemon."""
+        path = os.path.join(self.work, "slurmstepd")
+        shutil.copy(os.path.realpath("/bin/sh"), path)
+        return path
 
     def check_missed(self):
         for family in FAMILIES:
