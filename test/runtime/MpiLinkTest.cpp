@@ -63,7 +63,6 @@ public:
   }
   void broadcast(void *, int64_t) override {}
   void finalize() override {}
-  void abort(int) override {}
 
 private:
   struct Receive {
