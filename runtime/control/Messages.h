@@ -49,7 +49,9 @@ public:
     __builtin_memcpy(&value, from.data(), sizeof value);
     return value;
   }
-  std::string text() { return std::string(take(number<uint64_t>())); }
+  std::string text() { return std::string(view()); }
+  /// A text where it is.
+  std::string_view view() { return take(number<uint64_t>()); }
   /// How many things follow, each of at least so many bytes.
   uint64_t count(uint64_t least);
 

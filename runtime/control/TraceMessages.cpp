@@ -20,9 +20,10 @@ std::string dist::writeTrace(std::span<const TraceEvent> events) {
   return writer.take();
 }
 
-std::vector<TraceEvent> dist::readTrace(const std::string &text) {
+std::vector<TraceEvent> dist::readTrace(std::string_view text) {
   MessageReader reader(text);
-  std::vector<TraceEvent> events(reader.count(sizeof(int64_t)));
+  // Two lengths and seven numbers at least.
+  std::vector<TraceEvent> events(reader.count(9 * sizeof(int64_t)));
   for (TraceEvent &event : events) {
     event.name = reader.text();
     event.module = reader.text();

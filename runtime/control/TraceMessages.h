@@ -7,13 +7,14 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dist {
 
 std::string writeTrace(std::span<const TraceEvent> events);
 /// Throws Error if the text is no trace.
-std::vector<TraceEvent> readTrace(const std::string &text);
+std::vector<TraceEvent> readTrace(std::string_view text);
 
 } // namespace dist
 

@@ -8,9 +8,9 @@
 #include "runtime/launch/MpiLauncher.h"
 #include "dist/Signals.h"
 #include "runtime/control/HomeOutput.h"
-#include "runtime/control/TraceMessages.h"
 #include "runtime/host/MappedFile.h"
 #include "runtime/launch/RollCall.h"
+#include "runtime/launch/RunMessages.h"
 #include "runtime/launch/Sending.h"
 #include "runtime/launch/Teller.h"
 #include "runtime/launch/Witness.h"
@@ -231,12 +231,7 @@ struct RemoteMemory final : RanksMemory {
   const void *read(int64_t rank, const HeldBytes &what) const override {
     if (rank == 0)
       return own.at(what);
-    MessageWriter writer;
-    writer.number<uint8_t>(what.isResult);
-    writer.number<uint64_t>(what.index);
-    writer.number(what.offset);
-    writer.number(what.bytes);
-    answer = session->root->ask(rank, {0, writer.take()}).text;
+    answer = session->root->ask(rank, {0, writeHeld(what)}).text;
     if (int64_t(answer.size()) != what.bytes)
       throw Error(
           "rank " + std::to_string(rank) + " has sent " +
@@ -268,62 +263,16 @@ struct RemoteMemory final : RanksMemory {
 /// In the others.
 static Message answerPart(const Manifest &manifest, const Executor &executor,
                           const Message &question) {
-  MessageReader reader(question.text);
-  bool isResult = reader.number<uint8_t>();
-  auto index = reader.number<uint64_t>();
-  auto offset = reader.number<int64_t>(), bytes = reader.number<int64_t>();
-  const std::vector<TensorDesc> &list =
-      isResult ? manifest.results : manifest.arguments;
-  if (index >= list.size())
+  std::optional<HeldBytes> what = readHeld(question.text, manifest);
+  if (!what)
     return {};
-  int64_t size = list[index].localBytes();
-  if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset)
-    return {};
-  auto *data =
-      static_cast<const char *>(executor.at({isResult, index, offset, bytes}));
-  return {0, std::string(data, bytes)};
+  auto *data = static_cast<const char *>(executor.at(*what));
+  return {0, std::string(data, what->bytes)};
 }
 
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
-
-static std::string writeInputs(const Inputs *inputs) {
-  MessageWriter writer;
-  writer.number<uint8_t>(inputs != nullptr);
-  writer.number<uint64_t>(inputs ? inputs->size() : 0);
-  if (inputs)
-    for (const auto &[name, tensor] : *inputs) {
-      writer.text(name);
-      writer.number(static_cast<int32_t>(tensor.dtype));
-      writer.number<uint64_t>(tensor.shape.size());
-      for (int64_t size : tensor.shape)
-        writer.number(size);
-      writer.text({static_cast<const char *>(tensor.data),
-                   static_cast<size_t>(tensor.bytes())});
-    }
-  return writer.take();
-}
-
-static bool readInputs(const std::string &text, Inputs &inputs) {
-  MessageReader reader(text);
-  bool goesOn = reader.number<uint8_t>();
-  inputs.clear();
-  for (uint64_t i = reader.count(1); i > 0; --i) {
-    std::string name = reader.text();
-    auto dtype = static_cast<dist_dtype>(reader.number<int32_t>());
-    std::vector<int64_t> shape(reader.count(sizeof(int64_t)));
-    for (int64_t &size : shape)
-      size = reader.number<int64_t>();
-    std::string data = reader.text();
-    Tensor tensor = Tensor::zeros(dtype, shape);
-    if (int64_t(data.size()) != tensor.bytes())
-      throw Error("input '" + name + "' of a step is cut short");
-    std::memcpy(tensor.data, data.data(), data.size());
-    inputs[name] = std::move(tensor);
-  }
-  return goesOn;
-}
 
 namespace {
 
@@ -369,28 +318,16 @@ struct SentSteps final : StepSource {
 //===----------------------------------------------------------------------===//
 
 /// What a rank has done, on a clock that begins with its last repetition.
-static std::string writeDone(const std::vector<Interval> &all,
-                             std::vector<TraceEvent> events) {
-  MessageWriter writer;
-  writer.number<uint64_t>(all.size());
-  for (const Interval &one : all)
-    writer.number(one.end - one.start);
-  int64_t first = all.empty() ? 0 : all.back().start;
+static Done makeDone(std::vector<Interval> times,
+                     std::vector<TraceEvent> events) {
+  int64_t first = times.empty() ? 0 : times.back().start;
   for (TraceEvent &event : events) {
     event.startNanos -= first;
     event.endNanos -= first;
   }
-  writer.text(writeTrace(events));
-  return writer.take();
-}
-
-static void readDone(const std::string &text, RanksResult &result) {
-  MessageReader reader(text);
-  auto &times = result.times.emplace_back(reader.count(sizeof(int64_t)));
   for (Interval &one : times)
-    one = {0, reader.number<int64_t>()};
-  std::vector<TraceEvent> events = readTrace(reader.text());
-  result.trace.insert(result.trace.end(), events.begin(), events.end());
+    one = {0, one.end - one.start};
+  return {std::move(times), std::move(events)};
 }
 
 namespace {
@@ -483,10 +420,10 @@ static std::vector<size_t> findLacking(const Manifest &manifest,
 
 /// What must be the same in all processes: the program, how it runs, and its
 /// arguments.
-static std::string describeProgram(const Manifest &manifest,
-                                   const RunOptions &options,
-                                   const Arguments &arguments) {
-  MessageWriter program, writer;
+static Agreement describeProgram(const Manifest &manifest,
+                                 const RunOptions &options,
+                                 const Arguments &arguments) {
+  MessageWriter program;
   for (const Checksum &sum :
        {manifest.programChecksum, checksumOf(manifest.agreement()),
         manifest.constantsChecksum.value_or(Checksum())}) {
@@ -501,33 +438,29 @@ static std::string describeProgram(const Manifest &manifest,
   program.number<uint8_t>(options.reductions == "mpi");
   program.number<uint8_t>(options.padding == Padding::Poison);
   program.number<uint8_t>(options.stepControl != nullptr);
-  writer.text(program.take());
-  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    writer.number<uint8_t>(isHere(arguments[i]));
-    writer.number(isHere(arguments[i]) ? sample(arguments[i]) : 0);
-  }
-  return writer.take();
+  Agreement own{program.take(), {}};
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    own.sums.push_back(isHere(arguments[i])
+                           ? std::optional(sample(arguments[i]))
+                           : std::nullopt);
+  return own;
 }
 
 /// The arguments that the rank's process lacks.
 static std::vector<size_t> checkProgram(const ControlRoot &root,
                                         const Manifest &manifest,
-                                        const std::string &own, int64_t rank) {
-  std::string text = root.textOf(rank, Stage::Ready),
-              name = "rank " + std::to_string(rank);
-  MessageReader ours(own), theirs(text);
-  if (ours.text() != theirs.text())
+                                        const Agreement &own, int64_t rank) {
+  Agreement other = Agreement::read(root.textOf(rank, Stage::Ready));
+  std::string name = "rank " + std::to_string(rank);
+  if (other.program != own.program || other.sums.size() != own.sums.size())
     throw Error(name + " has another program than rank 0, or runs it another "
                        "way: all hosts need the same bundle, and the same "
                        "options");
   std::vector<size_t> lacking;
-  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    ours.number<uint8_t>();
-    bool isThere = theirs.number<uint8_t>();
-    auto sum = ours.number<uint64_t>(), other = theirs.number<uint64_t>();
-    if (!isThere)
+  for (size_t i = 0; i < own.sums.size(); ++i) {
+    if (!other.sums[i])
       lacking.push_back(i);
-    else if (sum != other)
+    else if (*other.sums[i] != own.sums[i].value_or(0))
       throw Error(name + " has other values of '" + manifest.arguments[i].name +
                   "' than rank 0: all hosts need the same inputs (or "
                   "--inputs=root), weights and checkpoints, and the same "
@@ -548,7 +481,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   ControlRoot *root = session->root.get();
   ControlMember *member = session->member.get();
   SentParts parts(manifest, findLacking(manifest, arguments));
-  std::string print = describeProgram(manifest, options, arguments);
+  Agreement own = describeProgram(manifest, options, arguments);
   if (root) {
     root->setDescribe(
         [topology](int64_t rank) { return topology.describe(rank); });
@@ -560,14 +493,14 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     root->await(Stage::Ready);
     std::vector<std::vector<size_t>> lacking(library.size());
     for (int64_t rank = 1; rank < library.size(); ++rank)
-      lacking[rank] = checkProgram(*root, manifest, print, rank);
+      lacking[rank] = checkProgram(*root, manifest, own, rank);
     for (int64_t rank = 1; rank < library.size(); ++rank)
       sendParts(*root, rank, manifest, arguments, lacking[rank],
                 options.padding);
   } else {
     member->onQuestion(
         [&](const Message &question) { return parts.answer(question); });
-    member->reach(Stage::Ready, print);
+    member->reach(Stage::Ready, own.write());
     member->await([&] { return parts.isDone(); });
   }
 
@@ -625,19 +558,24 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   });
   if (!ok)
     control.fail(run.message());
-  std::string done = writeDone(executor.times(), run.takeTrace());
+  Done done = makeDone(executor.times(), run.takeTrace());
   RanksResult result;
   if (member) {
     session->output->flush();
     if (ok)
-      member->reach(Stage::Done, done);
+      member->reach(Stage::Done, done.write());
     awaitEnd();
     library.finalize();
     return result;
   }
   root->await(Stage::Done);
-  for (int64_t rank = 0; rank < library.size(); ++rank)
-    readDone(rank ? root->textOf(rank, Stage::Done) : done, result);
+  for (int64_t rank = 0; rank < library.size(); ++rank) {
+    if (rank > 0)
+      done = Done::read(root->textOf(rank, Stage::Done));
+    result.times.push_back(std::move(done.times));
+    result.trace.insert(result.trace.end(), done.events.begin(),
+                        done.events.end());
+  }
   if (!options.stepControl)
     take(RemoteMemory(manifest, executor));
   session->witness->leave();

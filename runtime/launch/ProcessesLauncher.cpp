@@ -1,6 +1,7 @@
 //===- ProcessesLauncher.cpp - Ranks as processes of this host ------------===//
 
 #include "runtime/launch/ProcessesLauncher.h"
+#include "runtime/launch/RunMessages.h"
 #include "runtime/processes/ProcessesRun.h"
 
 #include <cstring>
@@ -212,13 +213,7 @@ RanksResult ProcessesLauncher::run(const Program &program,
                                                               : nullptr);
       return Message{Next, ""};
     }
-    MessageReader reader(message.text);
-    std::vector<Interval> &list = result.times[rank];
-    list.resize(reader.count(2 * sizeof(int64_t)));
-    for (Interval &one : list) {
-      one.start = reader.number<int64_t>();
-      one.end = reader.number<int64_t>();
-    }
+    result.times[rank] = readTimes(message.text);
     return std::nullopt;
   };
   bool ok = run.run([&](dist_rank &rank) -> int32_t {
@@ -232,13 +227,7 @@ RanksResult ProcessesLauncher::run(const Program &program,
     if (int32_t failed = executor.run(rank, options.repeat, options.trace))
       return failed;
     places.note(rank.index, executor);
-    MessageWriter writer;
-    writer.number<uint64_t>(executor.times().size());
-    for (const Interval &one : executor.times()) {
-      writer.number(one.start);
-      writer.number(one.end);
-    }
-    run.tell({Repetitions, writer.take()});
+    run.tell({Repetitions, writeTimes(executor.times())});
     return 0;
   });
   if (!ok)

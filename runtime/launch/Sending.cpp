@@ -18,6 +18,35 @@ static constexpr int64_t kPiece = 8 << 20;
 
 static constexpr char kManifest[] = "manifest.json";
 
+std::string Offered::write() const {
+  MessageWriter writer;
+  for (const std::string *text : {&host, &place, &manifest, &notes})
+    writer.text(*text);
+  return writer.take();
+}
+
+Offered Offered::read(std::string_view text) {
+  MessageReader reader(text);
+  Offered offered;
+  for (std::string *text :
+       {&offered.host, &offered.place, &offered.manifest, &offered.notes})
+    *text = reader.text();
+  return offered;
+}
+
+std::string Piece::write() const {
+  MessageWriter writer;
+  writer.number(number);
+  writer.text(bytes);
+  return writer.take();
+}
+
+Piece Piece::read(std::string_view text) {
+  MessageReader reader(text);
+  auto number = reader.number<uint64_t>();
+  return {number, reader.view()};
+}
+
 static void forEachPiece(const char *data, int64_t bytes,
                          const std::function<void(std::string_view)> &send) {
   for (int64_t at = 0; at < bytes; at += kPiece)
@@ -46,12 +75,9 @@ void dist::sendProgram(ControlRoot &root, int64_t ranks,
   root.await(Stage::Here);
   fs::path place = fs::absolute(folder);
   MappedFile manifest = mapFile(place / kManifest);
-  MessageWriter offer;
-  offer.text(machineName());
-  offer.text(place.string());
-  offer.text(manifest.text());
-  offer.text(text);
-  const Message offered{Offer, offer.take()};
+  const Message offered{Offer, Offered{machineName(), place.string(),
+                                       std::string(manifest.text()), text}
+                                   .write()};
   auto files = filesOf(Manifest::parse(manifest.text(), manifest.path));
   for (int64_t rank = 1; rank < ranks; ++rank) {
     if (root.ask(rank, offered).text == kHas)
@@ -59,10 +85,7 @@ void dist::sendProgram(ControlRoot &root, int64_t ranks,
     for (size_t i = 0; i < files.size(); ++i) {
       MappedFile file = mapFile(place / files[i].first);
       forEachPiece(file.data(), file.bytes, [&](std::string_view piece) {
-        MessageWriter writer;
-        writer.number<uint64_t>(i);
-        writer.text(piece);
-        root.ask(rank, {Bytes, writer.take()});
+        root.ask(rank, {Bytes, Piece{i, piece}.write()});
       });
     }
     root.ask(rank, {Whole, ""});
@@ -99,17 +122,16 @@ Program SentProgram::get() const {
 }
 
 /// The bundle of the same host is used where it is, if this process sees it.
-Message SentProgram::consider(MessageReader reader) {
-  std::string host = reader.text(), place = reader.text(),
-              manifest = reader.text();
-  notes = reader.text();
+Message SentProgram::consider(const Offered &offered) {
+  notes = offered.notes;
   std::error_code unseen;
-  fs::path seen = fs::path(place) / kManifest;
-  if (host == machineName() && fs::exists(seen, unseen) &&
-      mapFile(seen).text() == manifest) {
-    program = loadBundle(place);
+  fs::path seen = fs::path(offered.place) / kManifest;
+  if (offered.host == machineName() && fs::exists(seen, unseen) &&
+      mapFile(seen).text() == offered.manifest) {
+    program = loadBundle(offered.place);
     return {0, kHas};
   }
+  auto its = filesOf(Manifest::parse(offered.manifest, seen));
   fs::path temporary = fs::temp_directory_path();
   folder.emplace(TemporaryPath::beside(temporary / "dist-run"));
   if (mkdir(folder->path().c_str(), 0700) != 0)
@@ -119,26 +141,24 @@ Message SentProgram::consider(MessageReader reader) {
     files.push_back(
         std::make_unique<OutputFile>(fs::path(folder->path()) / name));
   };
-  for (const auto &[name, sum] : filesOf(Manifest::parse(manifest, seen))) {
+  for (const auto &[name, sum] : its) {
     open(name);
     missing.push_back(sum.bytes);
   }
   open(kManifest);
-  files.back()->write(manifest.data(), manifest.size());
+  files.back()->write(offered.manifest.data(), offered.manifest.size());
   return {};
 }
 
 Message SentProgram::take(const Message &question) {
-  MessageReader reader(question.text);
   if (question.kind == Offer && !folder)
-    return consider(reader);
+    return consider(Offered::read(question.text));
   if (question.kind == Bytes) {
-    auto number = reader.number<uint64_t>();
-    std::string piece = reader.text();
-    if (number >= missing.size() || int64_t(piece.size()) > missing[number])
+    auto [number, bytes] = Piece::read(question.text);
+    if (number >= missing.size() || int64_t(bytes.size()) > missing[number])
       throw Error("rank 0 has sent more of a program than there is");
-    files[number]->write(piece.data(), piece.size());
-    missing[number] -= piece.size();
+    files[number]->write(bytes.data(), bytes.size());
+    missing[number] -= bytes.size();
     return {};
   }
   if (question.kind == Nothing)
@@ -179,10 +199,7 @@ void dist::sendParts(ControlRoot &root, int64_t rank, const Manifest &manifest,
     readSlice(manifest.mesh, desc, rank, arguments[index], part.data, padding);
     forEachPiece(static_cast<const char *>(part.data), part.bytes(),
                  [&](std::string_view piece) {
-                   MessageWriter writer;
-                   writer.number<uint64_t>(index);
-                   writer.text(piece);
-                   root.ask(rank, {Part, writer.take()});
+                   root.ask(rank, {Part, Piece{index, piece}.write()});
                  });
   }
 }
@@ -200,15 +217,14 @@ SentParts::SentParts(const Manifest &manifest,
 Message SentParts::answer(const Message &question) {
   if (saysNoProgram(question))
     return {};
-  MessageReader reader(question.text);
-  auto part = parts.find(reader.number<uint64_t>());
-  std::string piece = reader.text();
-  int64_t size = piece.size();
+  auto [number, bytes] = Piece::read(question.text);
+  auto part = parts.find(number);
+  int64_t size = bytes.size();
   if (question.kind != Part || part == parts.end() ||
       size > part->second.bytes() - filled[part->first])
     throw Error("more of an input than there is");
   std::memcpy(static_cast<char *>(part->second.data) + filled[part->first],
-              piece.data(), size);
+              bytes.data(), size);
   filled[part->first] += size;
   missing -= size;
   return {};

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dist {
@@ -38,6 +39,24 @@ enum Kind : uint32_t {
   Nothing
 };
 inline constexpr char kHas[] = "has";
+
+/// What these say. All that read one throw Error if it is none.
+struct Offered {
+  std::string host, place, manifest, notes;
+
+  std::string write() const;
+  static Offered read(std::string_view text);
+};
+
+/// Of a part, or of a file.
+struct Piece {
+  uint64_t number;
+  std::string_view bytes;
+
+  std::string write() const;
+  /// It points into `text`.
+  static Piece read(std::string_view text);
+};
 } // namespace sending
 
 /// Gives all others the bundle in `folder`, and `text`. On the host of this
@@ -70,7 +89,7 @@ public:
 
 private:
   Message take(const Message &question);
-  Message consider(MessageReader reader);
+  Message consider(const sending::Offered &offered);
 
   std::string notes, error;
   Program program;

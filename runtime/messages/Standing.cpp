@@ -38,7 +38,7 @@ std::string Standing::write() const {
   return writer.take();
 }
 
-Standing Standing::read(const std::string &text) {
+Standing Standing::read(std::string_view text) {
   MessageReader reader(text);
   auto readCall = [&] {
     Call call;
@@ -49,7 +49,8 @@ Standing Standing::read(const std::string &text) {
   };
   Standing standing;
   standing.isStuck = reader.number<uint8_t>();
-  standing.ranks.resize(reader.count(sizeof(int64_t)));
+  // A number and two lengths at least.
+  standing.ranks.resize(reader.count(3 * sizeof(int64_t)));
   for (Rank &rank : standing.ranks) {
     rank.rank = reader.number<int64_t>();
     for (uint64_t i = reader.count(16); i > 0; --i) {

@@ -28,6 +28,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dist {
@@ -64,7 +65,7 @@ struct Standing {
 
   std::string write() const;
   /// Throws Error if the text is none.
-  static Standing read(const std::string &text);
+  static Standing read(std::string_view text);
 };
 
 /// The message of a deadlock of all ranks, or "".

@@ -30,16 +30,10 @@ protected:
   void TearDown() override { EXPECT_TRUE(fs::is_empty(temporary)); }
 
   Message offer(const std::string &host, const std::string &manifest) const {
-    MessageWriter writer;
-    for (const std::string &text : {host, bundle, manifest, std::string("hi")})
-      writer.text(text);
-    return {Offer, writer.take()};
+    return {Offer, Offered{host, bundle, manifest, "hi"}.write()};
   }
   static Message bytes(uint64_t number, const std::string &data) {
-    MessageWriter writer;
-    writer.number(number);
-    writer.text(data);
-    return {Bytes, writer.take()};
+    return {Bytes, Piece{number, data}.write()};
   }
   /// What is said in the end after these questions.
   static std::string wrongIn(const std::vector<Message> &questions) {

@@ -5,7 +5,6 @@
 #include "dist/OutputFile.h"
 #include "lowering/bundle/ModuleManifest.h"
 #include "lowering/targets/Targets.h"
-#include "runtime/control/Messages.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -138,43 +137,6 @@ mlir::dist::compileAndLoad(ModuleOp module, const BundleOptions &options,
   if (use)
     use(bundle);
   return program;
-}
-
-std::string CompiledNotes::write() const {
-  host::MessageWriter writer;
-  writer.text(weights);
-  writer.number<uint64_t>(states.size());
-  for (const std::string &name : states)
-    writer.text(name);
-  writer.number<uint64_t>(ranges.size());
-  for (const auto &[name, of] : ranges) {
-    writer.text(name);
-    writer.number<uint64_t>(of.dim);
-    writer.number<uint64_t>(of.ranges.size());
-    for (const host::IntegerRange &range : of.ranges) {
-      writer.number(range.low);
-      writer.number(range.high);
-    }
-  }
-  return writer.take();
-}
-
-CompiledNotes CompiledNotes::read(const std::string &text) {
-  CompiledNotes notes;
-  host::MessageReader reader(text);
-  notes.weights = reader.text();
-  for (uint64_t i = reader.count(1); i > 0; --i)
-    notes.states.insert(reader.text());
-  for (uint64_t i = reader.count(1); i > 0; --i) {
-    host::IntegerRanges &of = notes.ranges[reader.text()];
-    of.dim = reader.number<uint64_t>();
-    of.ranges.resize(reader.count(2 * sizeof(int64_t)));
-    for (host::IntegerRange &range : of.ranges) {
-      range.low = reader.number<int64_t>();
-      range.high = reader.number<int64_t>();
-    }
-  }
-  return notes;
 }
 
 std::string RunCompiler::findWeights(ModuleOp module, StringRef file) {

@@ -7,9 +7,8 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dist/Launcher.h"
 #include "dist/OptionValues.h"
+#include "tools/common/CompiledNotes.h"
 #include "verify/Comparisons.h"
-#include <map>
-#include <set>
 #include <string>
 
 namespace mlir::dist {
@@ -24,21 +23,6 @@ compileAndLoad(ModuleOp module, const BundleOptions &options, StringRef what,
 /// What a program is compiled for: to be run; to be compared with; to be run
 /// with random rounding errors, which is slow enough for vectors to pay.
 enum class Form { Fast, Plain, Perturbed };
-
-/// What a process needs to know of a program that another has compiled, besides
-/// the bundle.
-struct CompiledNotes {
-  /// The file of parameters; "" for none.
-  std::string weights;
-  /// Of integer inputs that are random.
-  std::map<std::string, ::dist::IntegerRanges> ranges;
-  /// What an optimizer keeps, by name.
-  std::set<std::string> states;
-
-  std::string write() const;
-  /// Throws host::Error.
-  static CompiledNotes read(const std::string &text);
-};
 
 /// Reads modules, and compiles them into bundles that go when they are loaded.
 struct RunCompiler {
