@@ -257,12 +257,36 @@ void dist::checkStart(const Manifest &manifest, const RunOptions &options) {
   checkRepeat(options);
 }
 
+static bool canOpen(const std::string &weights) {
+  try {
+    Weights opened(weights);
+    return true;
+  } catch (const Error &) {
+    return false;
+  }
+}
+
+static Arguments readArguments(const Program &program, const Inputs &inputs,
+                               const RunOptions &options) {
+  try {
+    return Arguments(program, inputs, options.weights);
+  } catch (const Error &error) {
+    // In another process than the root's it may be the host that lacks them.
+    std::string weights = findWeights(program, options.weights);
+    if (isRoot() || weights.empty() || canOpen(weights))
+      throw;
+    throw Error(error.what() +
+                std::string("; each rank reads its slices of the weights: they "
+                            "must be on all hosts, under the same path"));
+  }
+}
+
 RunResult dist::launch(const Program &program, const Inputs &inputs,
                        const RunOptions &options) {
   const Manifest &manifest = program.manifest;
   checkStart(manifest, options);
   const BackendLauncher &launcher = findLauncher(options);
-  Arguments arguments(program, inputs, options.weights);
+  Arguments arguments = readArguments(program, inputs, options);
   RunResult result;
   RanksResult ranks =
       launcher.run(program, arguments, options, [&](const RanksMemory &memory) {

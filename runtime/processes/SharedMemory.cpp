@@ -18,7 +18,8 @@ SharedRange::SharedRange(int64_t bytes) : size(std::max<int64_t>(bytes, 1)) {
     if (memory == MAP_FAILED)
       throw Error(
           "no " + std::to_string(size) +
-          " bytes of memory that processes share: " + std::strerror(errno));
+          " bytes of memory that processes share: " + std::strerror(errno) +
+          "; most of it is not used, but ulimit -v must leave room for it");
     return static_cast<char *>(memory);
   };
   // Huge pages are possible where addresses and places in the memory agree: it
