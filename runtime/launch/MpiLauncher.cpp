@@ -19,6 +19,8 @@
 #include "runtime/mpi/Starter.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -60,6 +62,12 @@ struct Session {
 /// From `begin` on, until the process ends.
 static Session *session = nullptr;
 
+using Clock = std::chrono::steady_clock;
+
+/// When this process was told to end, on `Clock`; 0 before. A user does so, or
+/// who started the processes and has seen one fail.
+static std::atomic<Clock::rep> endsSince{0};
+
 /// Whether this process has nothing to say that a signal would cut off.
 static bool isReadyToEnd(int signal) {
   // What ends it by a crash the witness tells.
@@ -67,8 +75,12 @@ static bool isReadyToEnd(int signal) {
                  signal == SIGABRT;
   if (!isCrash)
     session->witness->leave();
-  if (signal == SIGTERM)
+  if (signal == SIGTERM || signal == SIGINT) {
+    Clock::rep before = 0;
+    endsSince.compare_exchange_strong(before,
+                                      Clock::now().time_since_epoch().count());
     return session->teller->hasTold();
+  }
   return session->root || session->output->areLastWordsSent();
 }
 
@@ -108,6 +120,12 @@ static std::string shareWhere(Session &session, const RunOptions &options) {
 /// If the root is gone without a word, the next one speaks, at once: who
 /// started the processes is about to end them. Others need not.
 static void hearFailure(const std::string &message) {
+  // Where all are told to end, each waits for half a second. This one has, and
+  // is about to end as well: none of them has failed.
+  constexpr std::chrono::milliseconds kLate(400);
+  Clock::time_point since{Clock::duration(endsSince)};
+  if (endsSince != 0 && Clock::now() - since > kLate)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   if (session->root || (session->rank == 1 && session->member->isAlone()))
     session->teller->hear(message);
   else
