@@ -128,6 +128,9 @@ void Curve::writeSometimes() {
 }
 
 void Curve::write() {
+  // A run that fails before its first step replaces no earlier curve.
+  if (points.empty())
+    return;
   auto began = std::chrono::steady_clock::now();
   std::string text = (kHead + "\n").str();
   for (const Point &point : points) {
