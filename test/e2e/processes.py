@@ -4,16 +4,22 @@
 processes.py [REGEX]: only cases whose name matches.
 
 - `bits_MODEL`: forward and gradients of a model give the same bits on both;
-- `train`: a run of training has the same losses and checkpoints, bit for bit; one that stops goes on on the other;
+- `train`: a run of training has the same losses and checkpoints, bit for bit; each goes on from what the other saved;
 - `ends_SIGNAL`: a rank's process that is killed or stopped at any moment ends the run (after --timeout, if it is
   stopped), with one message that names the rank, and nothing is left;
 - `leaves_nothing`: nor is it if the first process is told to end, or killed;
 - `results`: results are written slice by slice, and no process holds a whole one (by threads and by processes);
 - `memory`: a rank holds what `dist-report` says, within 5 %, of weights that are larger than that;
-- `packed_memory`: also of weights that products pack, on 1, 2 and 4 ranks, by threads and processes;
+- `packed_memory`, `packed_numbers`: also of weights that products pack, by threads and by processes, with right results;
+- `full_disk`: a disk that is full when results, a trace or a checkpoint are written is told once, and nothing half-written
+  is left;
+- `no_addresses`: so is `ulimit -v`;
+- `two_at_once`: two runs on one host do not meet, and leave nothing in /dev/shm nor TMPDIR;
 - `data_fails`: what a rank finds wrong is said once, as by threads.
 
-DIST_MOMENTS=50 tries as many moments of each end, in place of 6, and each must end within 2 seconds.
+DIST_MOMENTS=50 tries as many moments of each end, in place of 6; DIST_PATIENCE=2 says within how many seconds each must
+end, on a machine that does nothing else. DIST_RUNS=100 are the runs of `two_at_once`. DIST_MODEL_GIB=10 is the size of the
+model of `memory`; with it `packed_memory` has 1, 2 and 4 ranks.
 
 Programs come from tools/ and models from examples/, below the current folder.
 """
@@ -38,9 +44,11 @@ from bits import MODELS, read  # noqa: E402
 EXEC = os.path.abspath("tools/dist-exec")
 # Seconds that an end may take: two, as promised, when ends are looked at by hand; more on a machine that does ten things
 # at a time.
-PATIENCE = 2 if "DIST_MOMENTS" in os.environ else 30
+PATIENCE = float(os.environ.get("DIST_PATIENCE", "30"))
 # Moments at which a process is killed.
 MOMENTS = int(os.environ.get("DIST_MOMENTS", "6"))
+RUNS = int(os.environ.get("DIST_RUNS", "3"))
+MODEL_GIB = int(os.environ.get("DIST_MODEL_GIB", "1"))
 
 
 def succeed(command):
@@ -113,13 +121,17 @@ class Training:
         data = bytes(source.randrange(97, 123) for _ in range(4000))
         npy.write(self.text, "u8", [len(data)], data)
 
-    def train(self, name, steps, *options, before=()):
+    def command(self, name, steps, *options):
         folder = os.path.join(self.work, name)
-        succeed([
-            *before, os.path.abspath("tools/dist-run"), "--train", self.module, "--schedule", os.path.join(examples("gpt2"), "fsdp.mlir"), f"--steps={steps}",
+        return [
+            os.path.abspath("tools/dist-run"), "--train", self.module, "--schedule", os.path.join(examples("gpt2"), "fsdp.mlir"), f"--steps={steps}",
             f"--data={self.text}", "--input=attention_mask=1", "--optimizer=adamw,lr=1e-3", f"--save={folder}",
             f"--curve={folder}.csv", xunit.OPT_LEVEL, *options,
-        ])  # fmt: skip
+        ]  # fmt: skip
+
+    def train(self, name, steps, *options, before=()):
+        folder = os.path.join(self.work, name)
+        succeed([*before, *self.command(name, steps, *options)])
         files = {}
         for path in glob.glob(os.path.join(folder, f"step-{steps}", "*.safetensors")):
             with open(path, "rb") as file:
@@ -128,16 +140,112 @@ class Training:
         with open(folder + ".csv", encoding="utf-8") as file:
             return [line.split(",")[:2] for line in file], files
 
-    def check(self, backend, before=()):
-        threads, others = self.train("threads", 6), self.train("others", 6, backend, before=before)
-        assert threads == others, f"{threads[0]} by threads, {others[0]} by {backend}"
-        # A run that has all its steps ends well, in all processes.
-        resume = f"--resume={os.path.join(self.work, 'others')}"
-        assert others[1] == self.train("others", 6, backend, resume, before=before)[1]
-        # A part of each, in turn.
-        self.train("mixed", 3, backend, before=before)
-        _, files = self.train("mixed", 6, f"--resume={os.path.join(self.work, 'mixed', 'step-3')}")
-        assert files == threads[1], f"what {backend} wrote and threads go on from is another run"
+    def check(self, *ways):
+        """`ways` say what stands before a command, and which options it has."""
+        threads = self.train("threads", 6, "--save-every=3")
+
+        def resume(*path):
+            return "--resume=" + os.path.join(self.work, *path)
+
+        for number, (before, *options) in enumerate(ways):
+            name = f"others{number}"
+            others = self.train(name, 6, "--save-every=3", *options, before=before)
+            assert threads == others, f"{threads[0]} by threads, {others[0]} by {before} {options}"
+            # A run that has all its steps ends well, in all processes.
+            assert others[1] == self.train(name, 6, resume(name), *options, before=before)[1]
+            # Each goes on from what the other has saved.
+            _, files = self.train(f"{name}_threads", 6, resume(name, "step-3"))
+            assert files == threads[1], f"what {before} {options} wrote and threads go on from is another run"
+            _, files = self.train(f"threads_{name}", 6, resume("threads", "step-3"), *options, before=before)
+            assert files == threads[1], f"what threads wrote and {before} {options} go on from is another run"
+
+
+# Runs what follows where $1 is a disk of $2 KiB, and lists what is on it at the end in $3.
+SMALL_DISK = """
+mount -t tmpfs -o size=$2k tmpfs "$1" || exit 99
+disk=$1 files=$3
+shift 3
+"$@"
+status=$?
+find "$disk" -mindepth 1 -printf '%P\\n' > "$files"
+exit $status
+"""
+NAMESPACE = ["unshare", "--map-root-user", "--mount"]
+
+
+def has_small_disks():
+    try:
+        return subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def on_small_disk(disk, kib, work, command, **options):
+    """What has run, and what it has left there."""
+    files = os.path.join(work, "files")
+    done = subprocess.run(
+        [*NAMESPACE, "sh", "-c", SMALL_DISK, "sh", disk, str(kib), files, *command], capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode != 99, done
+    with open(files, encoding="utf-8") as file:
+        return done, file.read().split("\n")[:-1]
+
+
+def check_full_disk(work, *ways):
+    """`ways` are functions of the number of ranks, as of `check_results`."""
+    disk = os.path.join(work, "disk")
+    os.mkdir(disk)
+    # A result of 4 MiB, and a page of its header; a checkpoint of 1.6 MiB.
+    bundle, x, _, _ = write_columns(work, 64)
+    execute = [EXEC, bundle, f"--input=x={x}", f"--output={disk}/results"]
+    train = Training(work).command("disk/run", 3, "--save-every=1")
+    for way in ways:
+        for ranks, kib, command, full in (
+            (4, 2048, execute, "results/y.npy"),
+            (4, 4100, [*execute, f"--trace={disk}/trace.html"], "trace.html"),
+            (2, 2600, train, "run/step-2.tmp-"),
+        ):
+            before, *options = way(ranks)
+            done, left = on_small_disk(disk, kib, work, [*before, *command, *options])
+            # Those that MPI's starters give.
+            assert done.returncode == 1 or before and done.returncode == 9, done
+            (line,) = [line for line in done.stderr.splitlines() if "error: " in line]
+            assert f"{disk}/{full}" in line and "cannot be written: No space left on device" in line, line
+            whole = [name for name in left if not name.startswith("run.")]
+            if command == train:
+                assert "run/step-1/training.json" in whole, left
+                whole = [name for name in whole if name != "run" and not (name + "/").startswith("run/step-1/")]
+            assert not whole, left
+
+
+def check_no_addresses(work):
+    """Ranks of 512 MiB."""
+    bundle, x, _, _ = write_columns(work, 1 << 15)
+    done = subprocess.run(
+        ["prlimit", "--as=1000000000", EXEC, bundle, f"--input=x={x}", "-n", "4", f"--output={work}/results"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and not os.path.exists(f"{work}/results"), done
+    (line,) = done.stderr.splitlines()
+    assert "bytes of memory that processes share: Cannot allocate memory; " in line and "ulimit -v" in line, line
+
+
+TWICE = """
+for i in $(seq $0); do
+  "$@" & first=$!
+  "$@" & wait $! && wait $first || exit 1
+done
+"""
+
+
+def check_two_at_once(work, *ways):
+    """Each of `ways` is what stands before a command, and its options."""
+    bundle, temporary = Failures(work).bundle, os.path.join(work, "temporary")
+    os.mkdir(temporary)
+    for before, *options in ways:
+        command = [*before, EXEC, bundle, "--random=1", "--repeat=300", *options]
+        done, left = on_small_disk("/dev/shm", 1 << 20, work, ["sh", "-c", TWICE, str(RUNS), *command], env=dict(os.environ, TMPDIR=temporary))
+        assert done.returncode == 0 and done.stdout.count("2 ranks, 300 runs") == 2 * RUNS, done
+        assert not left and not os.listdir(temporary), f"{before} {options}: {left} {os.listdir(temporary)}"
 
 
 def write_indices(work, values):
@@ -265,66 +373,105 @@ def write_large(work, type, ranks, layers, batch, width, hidden):
     return bundle, function["peak_bytes_per_rank"] / 2**20
 
 
-def hold(bundle, ranks, *options, least, most):
+def find_processes(program, argument):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read().split("\0")
+        except OSError:
+            continue
+        if words[0] == program and argument in words:
+            found.append(int(name))
+    return sorted(found)
+
+
+def hold(bundle, ranks, before=(), *options, least, most):
     """MiB that each process of a run holds at most, once that is `least`; never more than `most`."""
-    process = subprocess.Popen([EXEC, bundle, "--random", "--repeat=1000000000", *options], start_new_session=True)
+    command = [*before, EXEC, bundle, "--random", "--repeat=1000000000", *options]
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+    count = ranks if options else 1
+
+    def look():
+        # Besides ranks there are processes that hold next to nothing.
+        held = sorted(filter(None, map(most_held, find_processes(EXEC, bundle))))[-count:]
+        assert not held or held[-1] <= most, f"{held} MiB, where {most} are allowed"
+        return held if len(held) == count else [0]
+
     try:
-        ends, held = time.monotonic() + 240, [0]
-        while min(held) < least:
-            assert time.monotonic() < ends and process.poll() is None, held
+        ends = time.monotonic() + 240 * MODEL_GIB
+        while look()[0] < least:
+            assert time.monotonic() < ends and process.poll() is None, look()
             time.sleep(0.1)
-            found = [member for member in Failures.members(process.pid) if member != process.pid] if options else [process.pid]
-            held = [most_held(rank) for rank in found] if len(found) == (ranks if options else 1) else [0]
-            assert max(held) <= most, f"{held} MiB, where {most} are allowed"
         # Nothing comes after it.
         time.sleep(2)
-        held = [most_held(rank) for rank in found]
-        assert max(held) <= most, f"{held} MiB, where {most} are allowed"
-        return held
+        return look()
     finally:
         os.kill(process.pid, signal.SIGTERM)
         process.wait()
 
 
-def check_memory(work):
-    """Weights of 1 GiB, of which a rank holds a fourth."""
-    bundle, reported = write_large(work, "f64", 4, 8, 1, 2048, 4096)
-    hold(bundle, 4, "-n", "4", least=0.95 * reported, most=1.05 * reported)
+def check_memory(work, *ways):
+    """Weights of 1 GiB, of which a rank holds a fourth. What a process holds without weights is not counted."""
+    folder, small = os.path.join(work, "large"), os.path.join(work, "small")
+    os.mkdir(folder), os.mkdir(small)
+    bundle, reported = write_large(folder, "f64", 4, 8 * MODEL_GIB, 1, 2048, 4096)
+    tiny, _ = write_large(small, "f64", 4, 8 * MODEL_GIB, 1, 32, 64)
+    assert reported > MODEL_GIB * 256, reported
+    for way in ways:
+        base = max(hold(tiny, 4, *way(4), least=1, most=500))
+        held = hold(bundle, 4, *way(4), least=base + 0.95 * reported, most=base + 1.05 * reported)
+        print(f"{way(4)}: {base:.0f} MiB without weights, {held} with {MODEL_GIB} GiB; {reported:.0f} reported")
 
 
-def check_packed_memory(work):
-    """Weights of 0.5 GiB of f32, which products pack: what is packed does not stay twice. Columns are multiples of 48, in
-    which oneDNN packs them. What a process holds without weights is not counted."""
-    # First that results are right, also when the weights have gone back.
-    folder = os.path.join(work, "numbers")
-    os.mkdir(folder)
-    write_large(folder, "f32", 2, 1, 32, 384, 768)
-    with open(os.path.join(folder, "large.safetensors"), "r+b") as file:
+def check_packed_numbers(work):
+    """Results are right, also when weights that are packed have gone back."""
+    write_large(work, "f32", 2, 1, 32, 384, 768)
+    with open(os.path.join(work, "large.safetensors"), "r+b") as file:
         start = 8 + int.from_bytes(file.read(8), "little")
         file.seek(start)
         source = random.Random(5)
         file.write(array.array("f", (source.uniform(-1, 1) for _ in range(2 * 384 * 768))).tobytes())
     for options in [], ["-n", "2"]:
-        said = run("dist-run", os.path.join(folder, "large.mlir"), "--random", "--verify", "--repeat=3", xunit.OPT_LEVEL, *options)
+        said = run("dist-run", os.path.join(work, "large.mlir"), "--random", "--verify", "--repeat=3", xunit.OPT_LEVEL, *options)
         assert "y: equal to the program on one rank" in said, said
-    for ranks in 1, 2, 4:
-        folder, small = os.path.join(work, str(ranks)), os.path.join(work, f"{ranks}small")
-        os.mkdir(folder), os.mkdir(small)
-        bundle, reported = write_large(folder, "f32", ranks, 56, 32, 768, 1536)
-        tiny, _ = write_large(small, "f32", ranks, 56, 32, 48, 96)
-        for options, share in ([], ranks), (["-n", str(ranks)], 1):
-            base = max(hold(tiny, ranks, *options, least=1, most=500))
-            hold(bundle, ranks, *options, least=base + 0.95 * reported * share, most=base + 1.05 * reported * share)
+
+
+def check_packed_memory(work, *cases):
+    """Weights of 0.5 GiB of f32, which products pack: what is packed does not stay twice. Columns are multiples of 48, in
+    which oneDNN packs them. What a process holds without weights is not counted. `cases` are a number of ranks, and what
+    stands before a command and its options."""
+    written = {}
+    for ranks, *way in cases:
+        if ranks not in written:
+            folder, small = os.path.join(work, str(ranks)), os.path.join(work, f"{ranks}small")
+            os.mkdir(folder), os.mkdir(small)
+            bundle, reported = write_large(folder, "f32", ranks, 56, 32, 768, 1536)
+            tiny, _ = write_large(small, "f32", ranks, 56, 32, 48, 96)
+            written[ranks] = bundle, tiny, reported
+        bundle, tiny, reported = written[ranks]
+        share = 1 if way[1:] else ranks
+        base = max(hold(tiny, ranks, *way, least=1, most=500))
+        hold(bundle, ranks, *way, least=base + 0.95 * reported * share, most=base + 1.05 * reported * share)
+
+
+def packed_cases(way, few):
+    """Of `way`, a function of the number of ranks, on few numbers of them."""
+    return [(ranks, *way(ranks)) for ranks in ([1, 2, 4] if MODEL_GIB > 1 else few)]
 
 
 def most_held(process):
-    """The most MiB of memory that a process has held so far."""
-    with open(f"/proc/{process}/status", encoding="utf-8") as file:
-        return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) / 1024
+    """The most MiB of memory that a process has held so far; 0 if it has ended."""
+    try:
+        with open(f"/proc/{process}/status", encoding="utf-8") as file:
+            found = re.search(r"VmHWM:\s+(\d+) kB", file.read())
+    except OSError:
+        return 0
+    return int(found.group(1)) / 1024 if found else 0
 
 
-def write_columns(work, rows=8192, columns=16384):
-    """A bundle of four ranks whose result, of 512 MiB, has its input in each row. Each has a fourth of the columns."""
+def write_columns(work, rows=4096, columns=16384):
+    """A bundle of four ranks whose result, of 256 MiB, has its input in each row. Each has a fourth of the columns."""
     module, bundle, x = (os.path.join(work, name) for name in ("columns.mlir", "columns.dist", "x.npy"))
     with open(module, "w", encoding="utf-8") as file:
         file.write(COLUMNS.replace("ROWS", str(rows)).replace("COLUMNS", str(columns)))
@@ -358,7 +505,7 @@ def check_result_windows(work, ways):
 
 
 # Threads have all parts in one process, and no whole.
-RESULTS = [([], [], 512 + 128), ([], ["-n4"], 256)]
+RESULTS = [([], [], 256 + 128), ([], ["-n4"], 150)]
 
 COLUMNS = """
 dist.mesh @m ["x" = 4]
@@ -402,13 +549,21 @@ def main():
         for name in MODELS:
             model, schedule = name.split("/")
             add(f"bits_{model}_{schedule}", lambda work, model=model, schedule=schedule: check_bits(model, schedule, work, *WAYS))
-        add("train", lambda work: Training(work).check("--backend=processes"))
+        add("train", lambda work: Training(work).check(([], "--backend=processes")))
         for number in signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV:
             add(f"ends_{number.name}", lambda work, number=number: Failures(work).end(number))
         add("ends_SIGSTOP", lambda work: Failures(work).end(signal.SIGSTOP, "--timeout=0.5", least=0.5))
         add("results", lambda work: check_result_windows(work, RESULTS))
-        add("memory", check_memory)
-        add("packed_memory", check_packed_memory)
+        add("memory", lambda work: check_memory(work, WAYS[0]))
+        packed = packed_cases(lambda _: [[]], [1]) + packed_cases(WAYS[0], [4])
+        add("packed_numbers", check_packed_numbers)
+        add("packed_memory", lambda work: check_packed_memory(work, *packed))
+        if has_small_disks():
+            add("full_disk", lambda work: check_full_disk(work, WAYS[0]))
+            add("two_at_once", lambda work: check_two_at_once(work, WAYS[0](2)))
+        else:
+            print("left out: full_disk and two_at_once, which take namespaces (unshare)")
+        add("no_addresses", check_no_addresses)
         add("leaves_nothing", lambda work: Failures(work).check_leaves_nothing())
         add(
             "data_fails",
