@@ -294,7 +294,13 @@ void ControlRoot::run() {
     poll(ready.data(), ready.size(), tickOf(options.timeout));
     wake.drain();
     Clock::time_point now = Clock::now();
-    if (now - std::exchange(last, now) > options.timeout)
+    // Once all is done, who is silent has ended.
+    bool isDone;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      isDone = isEnding;
+    }
+    if (now - std::exchange(last, now) > options.timeout && !isDone)
       fail("rank 0: its process " + std::to_string(getpid()) + " on " +
            machineName() + " was stopped for longer than " +
            formatSeconds(options.timeout) +
@@ -309,7 +315,7 @@ void ControlRoot::run() {
         lose(*member, std::string("has sent ") + error.what());
       }
       auto silence = Clock::now() - member->heard;
-      if (!member->isLost && silence > options.timeout)
+      if (!member->isLost && silence > options.timeout && !isDone)
         lose(*member, "has said nothing for " + formatSeconds(options.timeout) +
                           " (--timeout); it is stopped, or its host is cut "
                           "off");

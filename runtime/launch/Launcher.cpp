@@ -96,7 +96,8 @@ static void checkAlone(const BackendLauncher &launcher) {
     return;
   std::string remedy = "give --backend mpi, and no -n after the program";
   if (as->kind == Starter::Slurm)
-    remedy += "; or srun -n 1";
+    remedy += "; or srun -n 1; in a shell that srun has started, env -u "
+              "SLURM_STEP_NUM_TASKS";
   if (as->kind == Starter::Torchrun)
     remedy = "start one process without " + as->command + ", or mpirun -n " +
              std::to_string(as->size) + " … --backend mpi";

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <poll.h>
+#include <ranges>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -58,7 +58,7 @@ struct Packet {
 
   /// At most `text` of what is said.
   bool send(int socket, Kind kind, int64_t rank, std::string_view what,
-            int descriptor = -1) {
+            int descriptor = -1, int flags = 0) {
     head = {kind, rank};
     parts[1].iov_len = std::min(what.size(), sizeof text);
     std::memcpy(text, what.data(), parts[1].iov_len);
@@ -71,7 +71,7 @@ struct Packet {
       one->cmsg_len = CMSG_LEN(sizeof(int));
       std::memcpy(CMSG_DATA(one), &descriptor, sizeof descriptor);
     }
-    while (sendmsg(socket, &header, MSG_NOSIGNAL) < 0)
+    while (sendmsg(socket, &header, MSG_NOSIGNAL | flags) < 0)
       if (errno != EINTR)
         return false;
     return true;
@@ -130,8 +130,8 @@ public:
     // What rank 0 does not need any more, it may have begun to write.
     while (obey())
       ;
-    while (!temporary.empty())
-      temporary.pop_back();
+    for (const auto &[path, removal] : std::views::reverse(temporary))
+      TemporaryPath(path, removal);
   }
 
 private:
@@ -150,8 +150,10 @@ private:
     while (epoll_wait(events, &event, 1, -1) < 0)
       if (errno != EINTR)
         return false;
-    if (event.data.u64 == kPacket)
-      return obey() && !hasLeft;
+    if (event.data.u64 == kPacket) {
+      // Others may have ended before rank 0, whose end comes in its turn.
+      return (obey() || rootEnd >= 0) && !hasLeft;
+    }
     if (event.data.u64 != kRootEnd) {
       if (!first)
         first = event.data.u64;
@@ -221,12 +223,11 @@ private:
       packet.send(socket, Told, 0, "");
       break;
     case Temporary:
-      temporary.push_back(
-          std::make_unique<TemporaryPath>(text, TemporaryPath::Removal(rank)));
+      temporary.emplace_back(text, TemporaryPath::Removal(rank));
       break;
     case Gone:
       std::erase_if(temporary,
-                    [&](const auto &path) { return path->path() == text; });
+                    [&](const auto &path) { return path.first == text; });
       break;
     default:
       hasLeft = true;
@@ -255,7 +256,7 @@ private:
   /// The peer that went first.
   std::optional<size_t> first;
   /// Of rank 0; the last one is removed first, as it may lie in others.
-  std::vector<std::unique_ptr<TemporaryPath>> temporary;
+  std::vector<std::pair<std::string, TemporaryPath::Removal>> temporary;
   bool hasLeft = false, hasToldItself = false;
   Packet packet;
 };
@@ -279,6 +280,9 @@ static void closeFrom(int first) {
   for (int i = first; i < kMost; ++i)
     close(i);
 }
+
+/// For the child, in milliseconds.
+static constexpr int kMostWait = 2000;
 
 Witness::Witness(std::function<void(const std::string &)> tell, int64_t ranks)
     : teller(std::move(tell)) {
@@ -308,7 +312,14 @@ Witness::Witness(std::function<void(const std::string &)> tell, int64_t ranks)
   noted = socket;
   noteTemporaryPaths([](const std::string &path, TemporaryPath::Removal removal,
                         bool isThere) {
-    Packet().send(noted, isThere ? Temporary : Gone, removal, path);
+    // A child that does not read must not keep this process.
+    pollfd ready{noted, POLLOUT, 0};
+    if (noted < 0)
+      return;
+    if (poll(&ready, 1, kMostWait) != 1 ||
+        !Packet().send(noted, isThere ? Temporary : Gone, removal, path,
+                       /*descriptor=*/-1, MSG_DONTWAIT))
+      noted = -1;
   });
 }
 
@@ -331,7 +342,6 @@ void Witness::describe(int64_t rank, const std::string &text) {
 
 void Witness::tell(const std::string &message) {
   // Whoever has killed the child as well hears it from this process.
-  constexpr int kMost = 2000;
   Packet packet;
   std::string text;
   int descriptor;
@@ -339,7 +349,7 @@ void Witness::tell(const std::string &message) {
   std::string_view rest = message;
   while (rest.size() > sizeof packet.text && packet.send(socket, Part, 0, rest))
     rest.remove_prefix(sizeof packet.text);
-  if (!packet.send(socket, Tell, 0, rest) || poll(&ready, 1, kMost) != 1 ||
+  if (!packet.send(socket, Tell, 0, rest) || poll(&ready, 1, kMostWait) != 1 ||
       !packet.receive(socket, text, descriptor))
     teller(message);
 }

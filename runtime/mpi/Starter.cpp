@@ -90,11 +90,13 @@ static std::optional<int64_t> numberOf(const char *variable) {
 
 static std::optional<StartedAs> readEnvironment(Starter::Kind kind) {
   const Names &of = names[kind];
-  std::optional<int64_t> rank = numberOf(of.rank), size = numberOf(of.size);
-  if (!rank || !size)
+  std::optional<int64_t> rank = numberOf(of.rank), size = numberOf(of.size),
+                         sizeOfHost = numberOf(of.sizeOfHost);
+  // Clusters set WORLD_SIZE and RANK for all programs of a container.
+  if (!rank || !size || (kind == Starter::Torchrun && !sizeOfHost))
     return std::nullopt;
   return StartedAs{kind,  of.command, of.size,
-                   *rank, *size,      numberOf(of.sizeOfHost).value_or(0)};
+                   *rank, *size,      sizeOfHost.value_or(0)};
 }
 
 std::optional<StartedAs> dist::findStartedAs() {

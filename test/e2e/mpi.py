@@ -255,7 +255,7 @@ class Ends(processes.Failures):
             assert said.count("error: srun has started 2 of these processes (SLURM_STEP_NUM_TASKS)") == 2, said
         # Whoever starts processes without MPI.
         step = {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"}
-        for variables, starter in ({"WORLD_SIZE": "2", "RANK": "0"}, "torchrun"), (step, "srun"):
+        for variables, starter in ({"WORLD_SIZE": "2", "RANK": "0", "LOCAL_WORLD_SIZE": "2"}, "torchrun"), (step, "srun"):
             words = ["env", *(f"{name}={value}" for name, value in variables.items())]
             self.say([*words, *execute, "--random=1"], f"{starter} has started 2 processes, and MPI knows of 1", "mpirun -n 2")
             for options in [], ["-n", "2"]:

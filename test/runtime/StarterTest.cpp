@@ -115,9 +115,11 @@ TEST(Starter, IsTorchrun) {
             "nobody; nobody; torchrun 1/2 host 2; ");
   // One for each of Slurm's tasks, or hosts.
   EXPECT_EQ(startBy({{"slurmstepd", "SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1"},
-                     {"", "WORLD_SIZE=2 RANK=1"}}),
-            "srun; srun 0/1 host 0; torchrun 1/2 host 0; ");
-  EXPECT_EQ(startBy({{"", "WORLD_SIZE=2"}}), "nobody; nobody; nobody; ");
+                     {"", "WORLD_SIZE=2 RANK=1 LOCAL_WORLD_SIZE=1"}}),
+            "srun; srun 0/1 host 0; torchrun 1/2 host 1; ");
+  // Clusters set these for all programs of a container.
+  for (const char *variables : {"WORLD_SIZE=2", "WORLD_SIZE=2 RANK=1"})
+    EXPECT_EQ(startBy({{"", variables}}), "nobody; nobody; nobody; ");
 }
 
 /// From within a container nobody is seen.
