@@ -44,6 +44,8 @@ struct ControlOptions {
   /// Hears of each process that has come: its rank, its connection, and how
   /// messages name it.
   std::function<void(int64_t, int, const std::string &)> onMember;
+  /// Another process has told an error itself, while this one was stopped.
+  std::function<void()> onTold;
 };
 
 /// Both ends of the control channel.
@@ -134,15 +136,17 @@ public:
   void fail(const std::string &message) override;
   /// Answers the root's questions; called on a thread of this object, or at
   /// once for one that has come before.
+  /// Returns when no question is being answered as before.
   void onQuestion(std::function<Message(const Message &)> answer);
   /// What this process is doing; asked each second.
   void onBeat(std::function<SignOfLife()> describe);
   /// Lines that the root prints. Returns when they are sent.
   void say(const std::string &lines);
   void reach(Stage stage, const std::string &text);
-  /// Returns when the answer to a question has made `isDone` true. Throws Error
-  /// with why the run has failed.
-  void await(const std::function<bool()> &isDone);
+  /// Answers questions until that has made `isDone` true. When it returns, no
+  /// question is being answered. Throws Error with why the run has failed.
+  void answerUntil(const std::function<bool()> &isDone,
+                   std::function<Message(const Message &)> answer);
   /// Returns when the root says that all is well, or is gone; whether it is
   /// well.
   bool awaitEnd();
@@ -162,6 +166,8 @@ private:
   control::Wake wake;
   bool isClosing = false, hasEnded = false, isGone = false;
   std::atomic<bool> isLeft{false};
+  /// Held while a question is answered.
+  std::mutex answering;
   std::function<Message(const Message &)> answer;
   /// What came when there was nobody to answer.
   std::optional<Message> unanswered;

@@ -69,6 +69,7 @@ void ControlMember::fail(const std::string &text) {
 
 void ControlMember::onQuestion(
     std::function<Message(const Message &)> function) {
+  std::lock_guard<std::mutex> later(answering);
   std::optional<Message> early;
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -112,7 +113,14 @@ void ControlMember::reach(Stage stage, const std::string &text) {
   send({Reached, Progress{stage, text}.write()});
 }
 
-void ControlMember::await(const std::function<bool()> &isDone) {
+void ControlMember::answerUntil(
+    const std::function<bool()> &isDone,
+    std::function<Message(const Message &)> function) {
+  struct Answering {
+    ~Answering() { member.onQuestion({}); }
+    ControlMember &member;
+  } answering{*this};
+  onQuestion(std::move(function));
   std::unique_lock<std::mutex> lock(mutex);
   changed.wait(lock, [&] { return !message.empty() || isDone(); });
   if (!message.empty())
@@ -146,6 +154,7 @@ void ControlMember::hear() {
       break;
     case Question: {
       Message question = readQuestion(message->text);
+      std::lock_guard<std::mutex> later(answering);
       std::function<Message(const Message &)> function;
       {
         std::lock_guard<std::mutex> lock(mutex);

@@ -21,6 +21,7 @@ using namespace dist::control;
 /// What somebody may send who has not said who he is, and how long he has.
 static constexpr uint64_t kMostHello = 4096;
 static constexpr std::chrono::seconds kHello(5);
+/// Beside those who are to come, perhaps all at once.
 static constexpr size_t kMostStrangers = 64;
 
 static bool areEqual(std::string_view a, std::string_view b) {
@@ -43,6 +44,8 @@ struct ControlRoot::Member {
   std::string texts[4];
   std::optional<Message> answer;
   bool isLost = false, knowsFailure = false;
+  /// What its connection is ready for; of a new one it is not known.
+  short events = POLLIN;
 };
 
 static std::string makeToken() {
@@ -212,6 +215,8 @@ void ControlRoot::hear(Member &member) {
       fail(MessageReader(message->text).text());
       break;
     case Told:
+      if (options.onTold)
+        options.onTold();
       break;
     case Reached: {
       Progress progress = Progress::read(message->text);
@@ -249,7 +254,7 @@ void ControlRoot::admit() {
   while ((descriptor = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)) >=
          0) {
     // Who has said nothing for longest makes room.
-    if (strangers.size() >= kMostStrangers)
+    if (strangers.size() >= kMostStrangers + options.ranks)
       strangers.erase(strangers.begin());
     prepareSocket(descriptor);
     strangers.push_back(std::make_unique<Member>());
@@ -263,6 +268,8 @@ void ControlRoot::admit() {
       if (std::optional<Message> message = socket.next()) {
         if (greet(*stranger, *message)) {
           socket.bound(MessageSocket::kMostMessage);
+          // More may have come with it.
+          stranger->events = POLLIN;
           std::lock_guard<std::mutex> lock(mutex);
           std::unique_ptr<Member> &member = members[stranger->rank];
           member = std::move(stranger);
@@ -283,15 +290,21 @@ void ControlRoot::admit() {
 
 void ControlRoot::run() {
   leaveSignalsToOthers();
-  Clock::time_point beat = Clock::now(), last = beat;
+  Clock::time_point beat = Clock::now(), last = beat, judged = beat;
   std::vector<pollfd> ready;
+  std::vector<Member *> owners;
   for (;;) {
     ready = {{listening, POLLIN, 0}, {wake.handle(), POLLIN, 0}};
+    owners = {nullptr, nullptr};
     for (const auto *list : {&members, &strangers})
       for (const std::unique_ptr<Member> &member : *list)
-        if (member && !member->isLost)
+        if (member && !member->isLost) {
           ready.push_back(member->connection.flush());
+          owners.push_back(member.get());
+        }
     poll(ready.data(), ready.size(), tickOf(options.timeout));
+    for (size_t i = 2; i < ready.size(); ++i)
+      owners[i]->events = ready[i].revents;
     wake.drain();
     Clock::time_point now = Clock::now();
     // Once all is done, who is silent has ended.
@@ -300,28 +313,37 @@ void ControlRoot::run() {
       std::lock_guard<std::mutex> lock(mutex);
       isDone = isEnding;
     }
-    if (now - std::exchange(last, now) > options.timeout && !isDone)
-      fail("rank 0: its process " + std::to_string(getpid()) + " on " +
-           machineName() + " was stopped for longer than " +
-           formatSeconds(options.timeout) +
-           " (--timeout), after which the others end");
+    bool wasStopped = now - std::exchange(last, now) > options.timeout;
     admit();
     for (const std::unique_ptr<Member> &member : members) {
       if (!member || member->isLost)
         continue;
+      auto isSilent = [&] {
+        return Clock::now() - member->heard > options.timeout;
+      };
       try {
-        hear(*member);
+        // What this process has not heard while it was stopped, too.
+        if (member->events & ~POLLOUT || isSilent())
+          hear(*member);
       } catch (const std::exception &error) {
         lose(*member, std::string("has sent ") + error.what());
       }
-      auto silence = Clock::now() - member->heard;
-      if (!member->isLost && silence > options.timeout && !isDone)
+      if (!member->isLost && isSilent() && !isDone)
         lose(*member, "has said nothing for " + formatSeconds(options.timeout) +
                           " (--timeout); it is stopped, or its host is cut "
                           "off");
     }
+    if (wasStopped && !isDone)
+      fail("rank 0: its process " + std::to_string(getpid()) + " on " +
+           machineName() + " was stopped for longer than " +
+           formatSeconds(options.timeout) +
+           " (--timeout), after which the others end");
+    // Not for each of many that say where they stand.
     try {
-      judgeStandings();
+      if (now - judged >= kTick) {
+        judged = now;
+        judgeStandings();
+      }
     } catch (const std::exception &error) {
       fail(std::string("a process has said where it stands, with ") +
            error.what());

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -121,6 +123,20 @@ sockaddr_in control::parseAddress(const std::string &address, int port) {
     throw Error("--bind-address " + address +
                 ": must be an IPv4 address of this host, such as 10.0.0.5");
   return place;
+}
+
+void control::prepareToFork() {
+  // Where they are ignored, nobody learns how a process ended.
+  signal(SIGCHLD, SIG_DFL);
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+  // Writing there stays an error.
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0)
+      open("/dev/null", O_RDONLY);
 }
 
 void control::prepareSocket(int descriptor) {

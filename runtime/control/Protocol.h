@@ -101,6 +101,11 @@ sockaddr_in parseAddress(const std::string &address, int port);
 /// Control messages are short and wait for nobody.
 void prepareSocket(int descriptor);
 
+/// What a process that makes others, or has many connections, must have,
+/// whoever started it: it learns how they end, may open as many files as the
+/// system lets it, and no socket gets the number of an output.
+void prepareToFork();
+
 /// A pipe whose reader is woken by a byte.
 class Wake {
 public:

@@ -100,6 +100,11 @@ static std::string shareWhere(Session &session, const RunOptions &options) {
                                     const std::string &process) {
         session.witness->add(rank, connection, process);
       };
+      // Of this one, which was stopped.
+      control.onTold = [&session] {
+        session.witness->leave();
+        endProcess(1);
+      };
       if (control.address.empty()) {
         if (session.library->sizeOfHost() != control.ranks)
           throw Error("the processes are on several hosts: give them the "
@@ -517,10 +522,10 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
       sendParts(*root, rank, manifest, arguments, lacking[rank],
                 options.padding);
   } else {
-    member->onQuestion(
-        [&](const Message &question) { return parts.answer(question); });
     member->reach(Stage::Ready, own.write());
-    member->await([&] { return parts.isDone(); });
+    member->answerUntil(
+        [&] { return parts.isDone(); },
+        [&](const Message &question) { return parts.answer(question); });
   }
 
   cpu_set_t set;

@@ -178,10 +178,9 @@ Message SentProgram::take(const Message &question) {
 
 Program dist::receiveProgram(ControlMember &member, std::string &text) {
   SentProgram sent;
-  member.onQuestion(
+  member.answerUntil(
+      [&] { return sent.isDone(); },
       [&](const Message &question) { return sent.answer(question); });
-  member.await([&] { return sent.isDone(); });
-  member.onQuestion({});
   text = sent.text();
   return sent.get();
 }

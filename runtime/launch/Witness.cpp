@@ -288,6 +288,8 @@ Witness::Witness(std::function<void(const std::string &)> tell, int64_t ranks)
     : teller(std::move(tell)) {
   int ends[2];
   constexpr int kKind = SOCK_SEQPACKET | SOCK_CLOEXEC;
+  if (ranks > 1)
+    control::prepareToFork();
   if (ranks < 2 || socketpair(AF_UNIX, kKind, 0, ends) != 0)
     return;
   std::string root = describeProcess();

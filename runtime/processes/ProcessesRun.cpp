@@ -3,6 +3,7 @@
 #include "runtime/processes/ProcessesRun.h"
 #include "dist/Signals.h"
 #include "dist/Tensor.h"
+#include "runtime/control/Protocol.h"
 #include "runtime/control/TraceMessages.h"
 #include "runtime/local/LocalRank.h"
 
@@ -14,7 +15,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -332,24 +332,8 @@ void ProcessesRun::watch() {
   }
 }
 
-/// What a process that makes others must have, whoever started it.
-static void prepareToFork() {
-  // Where they are ignored, nobody learns how a process ended.
-  signal(SIGCHLD, SIG_DFL);
-  // Three descriptors a rank.
-  rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
-  // Sockets must not get these numbers. Writing there stays an error.
-  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(descriptor, F_GETFD) < 0)
-      open("/dev/null", O_RDONLY);
-}
-
 bool ProcessesRun::run(const std::function<int32_t(dist_rank &)> &body) {
-  prepareToFork();
+  control::prepareToFork();
   waiting->setCores(cpus.size());
   int64_t ranks = places.mesh.size();
   for (int64_t rank = 0; rank < ranks; ++rank)

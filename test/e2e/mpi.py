@@ -190,9 +190,7 @@ class Ends(processes.Failures):
             # mpirun itself takes up to two.
             assert took < least + 1 + processes.PATIENCE, f"took {took} seconds"
             lines = [line for line in errors.splitlines() if "error: " in line]
-            # mpirun lets a rank 0 that is stopped go on before it ends it; that one may tell of the end of rank 1.
-            most = 2 if (family, number, rank) == ("openmpi", signal.SIGSTOP, 0) else 1
-            assert 1 <= len(lines) <= most and said in lines[0], errors
+            assert len(lines) == 1 and said in lines[0], errors
             end = time.monotonic() + processes.PATIENCE
             while self.ours() or os.path.exists(folder):
                 assert time.monotonic() < end, "processes are left" if self.ours() else os.listdir(folder)

@@ -326,6 +326,44 @@ TEST(Control, NoticesSilenceOfTheRootThatHasAsked) {
                                        "nothing for 0.7 s (--timeout)"}));
 }
 
+/// What answers may go when the run has failed, also if more is asked.
+TEST(Control, AnswersNothingAfterwards) {
+  FakeRoot root;
+  ControlMember one(1, root.where, milliseconds(20000));
+  MessageSocket member = root.accept();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(member.send({control::Question, std::string(12, '\0')}));
+  std::atomic<int> begun{0}, ended{0};
+  EXPECT_THROW(one.answerUntil([] { return false; },
+                               [&](const Message &) -> Message {
+                                 if (++begun > 1)
+                                   usleep(100000);
+                                 ++ended;
+                                 throw Error("none");
+                               }),
+               Error);
+  int sofar = begun;
+  EXPECT_EQ(ended, sofar);
+  usleep(200000);
+  EXPECT_EQ(begun, sofar);
+}
+
+TEST(Control, HearsManyRanks) {
+  constexpr int kRanks = 1000;
+  control::prepareToFork();
+  ControlRoot root(withRanks(kRanks + 1));
+  std::vector<std::unique_ptr<Stranger>> all;
+  for (int rank = 1; rank <= kRanks; ++rank) {
+    all.push_back(std::make_unique<Stranger>(root.where()));
+    std::string ready = control::Progress{Stage::Ready, "program"}.write();
+    // At once, so that it comes with the greeting.
+    all.back()->say(Stranger::hello(all.back()->token, rank) +
+                    Stranger::frame(control::Reached, ready));
+  }
+  root.await(Stage::Ready);
+  EXPECT_EQ(root.textOf(kRanks, Stage::Ready), "program");
+}
+
 /// It is said behind what is on the way, and before the root is gone.
 TEST(Control, FailureReachesWhoIsAsked) {
   auto root = std::make_unique<ControlRoot>(withRanks(2));
