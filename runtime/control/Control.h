@@ -44,7 +44,8 @@ struct ControlOptions {
   /// Hears of each process that has come: its rank, its connection, and how
   /// messages name it.
   std::function<void(int64_t, int, const std::string &)> onMember;
-  /// Another process has told an error itself, while this one was stopped.
+  /// Another process has told that this one is stopped. It is not called where
+  /// the run has failed before.
   std::function<void()> onTold;
 };
 
@@ -101,7 +102,8 @@ private:
   struct Member;
   void run();
   void admit();
-  void hear(Member &member);
+  void accept();
+  bool hear(Member &member);
   bool greet(Member &member, const Message &message);
   void lose(Member &member, const std::string &how);
   void judgeStandings();
@@ -117,6 +119,10 @@ private:
   control::Clock::time_point lastMoment;
   /// Somebody will not come.
   std::atomic<bool> isAnyMissing{false};
+  /// How many have come.
+  int64_t arrived = 0;
+  /// Whether the system gives this process no more connections.
+  bool isFull = false;
   /// By rank; rank 0 has none. And those that have not said who they are.
   std::vector<std::unique_ptr<Member>> members, strangers;
   std::function<std::string(const std::vector<std::string> &)> judge;
@@ -150,8 +156,9 @@ public:
   /// Returns when the root says that all is well, or is gone; whether it is
   /// well.
   bool awaitEnd();
-  /// Whether the root is gone, and no process has said why.
-  bool isAlone() const { return isLeft; }
+  /// Whether the root is gone without a word, and it is for this process to
+  /// say so: for rank 1's.
+  bool mustTell() const { return isLeft && isNext; }
 
 private:
   void reply(const std::function<Message(const Message &)> &function,
@@ -163,6 +170,7 @@ private:
 
   control::Connection connection;
   const std::chrono::milliseconds timeout;
+  const bool isNext;
   control::Wake wake;
   bool isClosing = false, hasEnded = false, isGone = false;
   std::atomic<bool> isLeft{false};

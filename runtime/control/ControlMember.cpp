@@ -41,7 +41,7 @@ static int connectTo(const std::string &address, int port,
 
 ControlMember::ControlMember(int64_t rank, const std::string &where,
                              std::chrono::milliseconds timeout)
-    : timeout(timeout) {
+    : timeout(timeout), isNext(rank == 1) {
   std::istringstream words(where);
   std::string address, token;
   int port = 0;
@@ -135,8 +135,9 @@ bool ControlMember::awaitEnd() {
 
 void ControlMember::loseRoot(const std::string &how) {
   isLeft = failure().empty();
-  // For the child of a root that is stopped.
-  send({Told, ""});
+  // For a root that is stopped, and its child: of these ranks that one tells.
+  if (isLeft && isNext)
+    send({Told, ""});
   setFailure("the process of rank 0 " + how);
   std::lock_guard<std::mutex> lock(mutex);
   isGone = true;

@@ -21,8 +21,9 @@ using namespace dist::control;
 /// What somebody may send who has not said who he is, and how long he has.
 static constexpr uint64_t kMostHello = 4096;
 static constexpr std::chrono::seconds kHello(5);
-/// Beside those who are to come, perhaps all at once.
-static constexpr size_t kMostStrangers = 64;
+/// Beside those who are to come, perhaps all at once; and how many of them are
+/// new since somebody was last heard.
+static constexpr size_t kMostStrangers = 64, kMostNew = 32;
 
 static bool areEqual(std::string_view a, std::string_view b) {
   if (a.size() != b.size())
@@ -62,6 +63,7 @@ static std::string makeToken() {
 
 ControlRoot::ControlRoot(ControlOptions given)
     : options(std::move(given)), token(makeToken()) {
+  prepareToFork();
   sockaddr_in at = parseAddress(options.address, options.port);
   listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listening < 0)
@@ -196,7 +198,8 @@ bool ControlRoot::greet(Member &member, const Message &message) {
   return true;
 }
 
-void ControlRoot::hear(Member &member) {
+/// Whether there was anything, and there may be more.
+bool ControlRoot::hear(Member &member) {
   MessageSocket &socket = member.connection.socket;
   uint64_t before = socket.received();
   bool isOpen = socket.fill();
@@ -215,7 +218,7 @@ void ControlRoot::hear(Member &member) {
       fail(MessageReader(message->text).text());
       break;
     case Told:
-      if (options.onTold)
+      if (options.onTold && failure().empty())
         options.onTold();
       break;
     case Reached: {
@@ -238,29 +241,34 @@ void ControlRoot::hear(Member &member) {
     }
   }
   if (isOpen)
-    return;
+    return socket.received() != before;
   std::unique_lock<std::mutex> lock(mutex);
-  if (isEnding) {
-    member.isLost = true;
-    return;
-  }
+  bool isWell = isEnding;
   lock.unlock();
-  lose(member, "has ended in the middle of the run");
+  if (isWell)
+    member.isLost = true;
+  else
+    lose(member, "has ended in the middle of the run");
+  return false;
 }
 
-/// Takes those who call, and lets in who knows the token.
-void ControlRoot::admit() {
-  int descriptor;
-  while ((descriptor = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)) >=
-         0) {
-    // Who has said nothing for longest makes room.
-    if (strangers.size() >= kMostStrangers + options.ranks)
-      strangers.erase(strangers.begin());
+/// Takes some of those who call.
+void ControlRoot::accept() {
+  for (size_t i = 0; i < kMostNew; ++i) {
+    int descriptor = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+    isFull = descriptor < 0 && (errno == EMFILE || errno == ENFILE);
+    if (descriptor < 0)
+      return;
     prepareSocket(descriptor);
     strangers.push_back(std::make_unique<Member>());
     strangers.back()->connection.socket = MessageSocket(descriptor);
     strangers.back()->connection.socket.bound(kMostHello);
   }
+}
+
+/// Takes those who call, and lets in who knows the token.
+void ControlRoot::admit() {
+  accept();
   for (std::unique_ptr<Member> &stranger : strangers) {
     MessageSocket &socket = stranger->connection.socket;
     bool isOpen = socket.fill();
@@ -273,6 +281,7 @@ void ControlRoot::admit() {
           std::lock_guard<std::mutex> lock(mutex);
           std::unique_ptr<Member> &member = members[stranger->rank];
           member = std::move(stranger);
+          ++arrived;
           changed.notify_all();
         } else {
           stranger.reset();
@@ -286,6 +295,16 @@ void ControlRoot::admit() {
       stranger.reset();
   }
   std::erase(strangers, nullptr);
+  // Who has said nothing for longest makes room.
+  size_t missing = options.ranks - 1 - arrived;
+  size_t most = kMostStrangers - kMostNew + missing;
+  if (isFull && !strangers.empty())
+    most = strangers.size() - 1;
+  else if (isFull && missing > 0)
+    fail("rank 0 has connections to " + std::to_string(arrived) +
+         " other ranks, and can take no more: too many open files (ulimit -n)");
+  if (strangers.size() > most)
+    strangers.erase(strangers.begin(), strangers.end() - most);
 }
 
 void ControlRoot::run() {
@@ -294,7 +313,9 @@ void ControlRoot::run() {
   std::vector<pollfd> ready;
   std::vector<Member *> owners;
   for (;;) {
-    ready = {{listening, POLLIN, 0}, {wake.handle(), POLLIN, 0}};
+    // Without a place for them it would say for ever that some call.
+    short calls = std::exchange(isFull, false) ? 0 : POLLIN;
+    ready = {{listening, calls, 0}, {wake.handle(), POLLIN, 0}};
     owners = {nullptr, nullptr};
     for (const auto *list : {&members, &strangers})
       for (const std::unique_ptr<Member> &member : *list)
@@ -324,7 +345,8 @@ void ControlRoot::run() {
       try {
         // What this process has not heard while it was stopped, too.
         if (member->events & ~POLLOUT || isSilent())
-          hear(*member);
+          while (hear(*member) && wasStopped)
+            ;
       } catch (const std::exception &error) {
         lose(*member, std::string("has sent ") + error.what());
       }

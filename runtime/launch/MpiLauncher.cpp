@@ -49,8 +49,8 @@ struct Session {
   std::unique_ptr<ControlMember> member;
   /// What the member prints.
   std::unique_ptr<HomeOutput> output;
-  /// Whether the root has compiled for all.
-  bool hasSentProgram = false;
+  /// Whether the root has compiled for all, and all have it.
+  bool isProgramSent = false;
 
   Control &control() const {
     return root ? static_cast<Control &>(*root) : *member;
@@ -131,7 +131,7 @@ static void hearFailure(const std::string &message) {
   Clock::time_point since{Clock::duration(endsSince)};
   if (endsSince != 0 && Clock::now() - since > kLate)
     std::this_thread::sleep_for(std::chrono::seconds(1));
-  if (session->root || (session->rank == 1 && session->member->isAlone()))
+  if (session->root || session->member->mustTell())
     session->teller->hear(message);
   else
     session->teller->leaveToOthers();
@@ -375,9 +375,10 @@ struct MpiLauncher final : BackendLauncher {
     if (!session || !session->root)
       return;
     dist::sendProgram(*session->root, session->library->size(), folder, text);
-    session->hasSentProgram = true;
+    session->isProgramSent = true;
   }
   Program receiveProgram(std::string &text) const override {
+    session->isProgramSent = true;
     return dist::receiveProgram(*session->member, text);
   }
   RanksResult run(const Program &program, const Arguments &arguments,
@@ -504,7 +505,8 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   Topology topology = topologyOf(manifest);
   ControlRoot *root = session->root.get();
   ControlMember *member = session->member.get();
-  SentParts parts(manifest, findLacking(manifest, arguments));
+  SentParts parts(manifest, findLacking(manifest, arguments),
+                  session->isProgramSent);
   Agreement own = describeProgram(manifest, options, arguments);
   if (root) {
     root->setDescribe(
@@ -512,7 +514,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     root->await(Stage::Here);
     for (int64_t rank = 0; rank < library.size(); ++rank)
       session->witness->describe(rank, topology.describe(rank));
-    if (!session->hasSentProgram)
+    if (!session->isProgramSent)
       sendNoProgram(*root, library.size());
     root->await(Stage::Ready);
     std::vector<std::vector<size_t>> lacking(library.size());
@@ -556,8 +558,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   });
   if (member) {
     member->onQuestion([&](const Message &question) {
-      return saysNoProgram(question) ? Message()
-                                     : answerPart(manifest, executor, question);
+      return answerPart(manifest, executor, question);
     });
     member->onBeat([&run] {
       return SignOfLife{run.describe(), run.stand().write()};

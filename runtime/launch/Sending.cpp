@@ -97,13 +97,6 @@ void dist::sendNoProgram(ControlRoot &root, int64_t ranks) {
     root.ask(rank, {Nothing, ""});
 }
 
-bool dist::saysNoProgram(const Message &question) {
-  if (question.kind == Offer)
-    throw Error("a program that it has compiled, and " + machineName() +
-                " has a bundle: all hosts need the same of the two");
-  return question.kind == Nothing;
-}
-
 Message SentProgram::answer(const Message &question) {
   Message reply;
   try {
@@ -204,7 +197,8 @@ void dist::sendParts(ControlRoot &root, int64_t rank, const Manifest &manifest,
 }
 
 SentParts::SentParts(const Manifest &manifest,
-                     const std::vector<size_t> &lacking) {
+                     const std::vector<size_t> &lacking, bool hasProgram)
+    : hasProgram(hasProgram) {
   for (size_t index : lacking) {
     const TensorDesc &desc = manifest.arguments[index];
     Tensor part = Tensor::zeros(desc.dtype, desc.localShape);
@@ -214,8 +208,13 @@ SentParts::SentParts(const Manifest &manifest,
 }
 
 Message SentParts::answer(const Message &question) {
-  if (saysNoProgram(question))
+  if (question.kind == Offer)
+    throw Error("a program that it has compiled, and " + machineName() +
+                " has a bundle: all hosts need the same of the two");
+  if (question.kind == Nothing) {
+    hasProgram = true;
     return {};
+  }
   auto [number, bytes] = Piece::read(question.text);
   auto part = parts.find(number);
   int64_t size = bytes.size();

@@ -68,10 +68,6 @@ void sendProgram(ControlRoot &root, int64_t ranks, const std::string &folder,
 /// Tells all others that there is nothing to wait for. Throws Error.
 void sendNoProgram(ControlRoot &root, int64_t ranks);
 
-/// Whether the root says so to who waits for none, and may be past its start.
-/// Throws Error if it offers a program.
-bool saysNoProgram(const Message &question);
-
 /// The program for one of the others, which waits. Throws Error, also if the
 /// root sends none.
 Program receiveProgram(ControlMember &member, std::string &text);
@@ -105,20 +101,23 @@ void sendParts(ControlRoot &root, int64_t rank, const Manifest &manifest,
                const Arguments &arguments, const std::vector<size_t> &lacking,
                Padding padding);
 
-/// What a rank receives of that.
+/// What a rank receives of that, and before it that no program comes, unless
+/// one has come.
 class SentParts {
 public:
-  SentParts(const Manifest &manifest, const std::vector<size_t> &lacking);
+  SentParts(const Manifest &manifest, const std::vector<size_t> &lacking,
+            bool hasProgram);
 
   /// Answers the root.
   Message answer(const Message &question);
-  bool isDone() const { return missing == 0; }
+  bool isDone() const { return hasProgram && missing == 0; }
   const std::map<size_t, Tensor> &get() const { return parts; }
 
 private:
   std::map<size_t, Tensor> parts;
   std::map<size_t, int64_t> filled;
   std::atomic<int64_t> missing{0};
+  std::atomic<bool> hasProgram;
 };
 
 } // namespace dist

@@ -119,7 +119,7 @@ static void takeFile(const std::string &text) {
 
 static void takePart(const std::string &text) {
   static const Manifest manifest = makeManifest();
-  SentParts parts(manifest, {0});
+  SentParts parts(manifest, {0}, /*hasProgram=*/true);
   parts.answer({sending::Part, text});
   parts.answer({sending::Part, text});
 }

@@ -17,6 +17,7 @@
 #include <random>
 #include <sstream>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -202,7 +203,7 @@ TEST(Control, FailureReachesAllAndTheFirstStays) {
   EXPECT_TRUE(hasHeard);
   EXPECT_EQ(heard, "an index is out of range");
   EXPECT_EQ(awaitError(root, Stage::Done), "an index is out of range");
-  EXPECT_FALSE(one.isAlone());
+  EXPECT_FALSE(one.mustTell());
 }
 
 /// Also one that comes only then.
@@ -214,7 +215,7 @@ TEST(Control, FailureReachesWhoIsLate) {
   ControlMember one(1, where, milliseconds(20000));
   EXPECT_EQ(waitForFailure(one), "options are wrong");
   EXPECT_FALSE(one.awaitEnd());
-  EXPECT_FALSE(one.isAlone());
+  EXPECT_FALSE(one.mustTell());
   end.join();
 }
 
@@ -279,12 +280,15 @@ TEST(Control, BringsLinesHomeOnce) {
 }
 
 TEST(Control, NoticesTheDeathOfTheRoot) {
-  auto root = std::make_unique<ControlRoot>(withRanks(2));
-  ControlMember one(1, root->where(), milliseconds(20000));
+  auto root = std::make_unique<ControlRoot>(withRanks(3));
+  ControlMember one(1, root->where(), milliseconds(20000)),
+      two(2, root->where(), milliseconds(20000));
   root->await(Stage::Here);
   root.reset();
   EXPECT_FALSE(one.awaitEnd());
-  EXPECT_TRUE(one.isAlone());
+  EXPECT_TRUE(one.mustTell());
+  EXPECT_FALSE(two.awaitEnd());
+  EXPECT_FALSE(two.mustTell());
   EXPECT_TRUE(mentions(one.failure(), {"rank 0 has ended in the middle"}));
 }
 
@@ -321,7 +325,7 @@ TEST(Control, NoticesSilenceOfTheRootThatHasAsked) {
   MessageSocket member = root.accept();
   EXPECT_TRUE(member.send({control::Question, std::string(12, '\0')}));
   EXPECT_FALSE(one.awaitEnd());
-  EXPECT_TRUE(one.isAlone());
+  EXPECT_TRUE(one.mustTell());
   EXPECT_TRUE(mentions(one.failure(), {"the process of rank 0 has said "
                                        "nothing for 0.7 s (--timeout)"}));
 }
@@ -350,8 +354,11 @@ TEST(Control, AnswersNothingAfterwards) {
 
 TEST(Control, HearsManyRanks) {
   constexpr int kRanks = 1000;
-  control::prepareToFork();
   ControlRoot root(withRanks(kRanks + 1));
+  rlimit files;
+  getrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_cur < 3 * kRanks)
+    GTEST_SKIP() << "skipped: takes " << 3 * kRanks << " open files (ulimit)";
   std::vector<std::unique_ptr<Stranger>> all;
   for (int rank = 1; rank <= kRanks; ++rank) {
     all.push_back(std::make_unique<Stranger>(root.where()));
@@ -362,6 +369,52 @@ TEST(Control, HearsManyRanks) {
   }
   root.await(Stage::Ready);
   EXPECT_EQ(root.textOf(kRanks, Stage::Ready), "program");
+}
+
+/// One who is let in is no stranger any more.
+TEST(Control, BoundsStrangers) {
+  constexpr int kRanks = 4;
+  ControlRoot root(withRanks(kRanks));
+  std::vector<std::unique_ptr<Stranger>> idle;
+  auto connect = [&] { return std::make_unique<Stranger>(root.where()); };
+  for (int i = 0; i < 200; ++i)
+    idle.push_back(connect());
+  EXPECT_TRUE(idle.front()->isRefused());
+  // Those who speak at once are heard, however many call.
+  std::vector<std::unique_ptr<Stranger>> ranks;
+  for (int rank = 1; rank < kRanks; ++rank) {
+    ranks.push_back(connect());
+    ranks.back()->say(Stranger::hello(ranks.back()->token, rank));
+    for (int i = 0; i < 100; ++i)
+      idle.push_back(connect());
+  }
+  root.await(Stage::Here);
+}
+
+/// With no room for another connection, the run ends, and says why.
+TEST(Control, NamesTooFewFiles) {
+  ControlRoot root(withRanks(100));
+  rlimit before, few;
+  getrlimit(RLIMIT_NOFILE, &before);
+  few = before;
+  std::vector<std::unique_ptr<Stranger>> all;
+  auto join = [&](int rank) {
+    all.push_back(std::make_unique<Stranger>(root.where()));
+    all.back()->say(Stranger::hello(all.back()->token, rank));
+  };
+  join(1);
+  // For the others' ends, and none for the root's.
+  int next = dup(STDIN_FILENO);
+  close(next);
+  few.rlim_cur = next + 8;
+  setrlimit(RLIMIT_NOFILE, &few);
+  for (int rank = 2; rank < 10; ++rank)
+    join(rank);
+  std::string said = waitForFailure(root);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_NE(said.find("can take no more: too many open files (ulimit -n)"),
+            std::string::npos)
+      << said;
 }
 
 /// It is said behind what is on the way, and before the root is gone.

@@ -111,16 +111,21 @@ TEST_F(Sending, PartsOfInputs) {
     message.kind = Part;
     return message;
   };
-  SentParts none(own, {});
+  SentParts none(own, {}, /*hasProgram=*/true);
   EXPECT_TRUE(none.isDone());
   EXPECT_NE(errorOf([&] { none.answer(part(index, "x")); }), "");
-  SentParts parts(own, {index});
+  SentParts parts(own, {index}, /*hasProgram=*/false);
+  EXPECT_TRUE(contains(errorOf([&] { parts.answer({Offer, ""}); }),
+                       "has a bundle"));
   std::string data(desc.localBytes(), 1);
   parts.answer(part(index, data.substr(0, 5)));
   EXPECT_FALSE(parts.isDone());
   EXPECT_TRUE(contains(errorOf([&] { parts.answer(part(index, data)); }),
                        "more of an input than there is"));
   parts.answer(part(index, data.substr(5)));
+  // The root has not said yet that no program comes.
+  EXPECT_FALSE(parts.isDone());
+  parts.answer({Nothing, ""});
   EXPECT_TRUE(parts.isDone());
   EXPECT_EQ(std::memcmp(parts.get().at(index).data, data.data(), data.size()),
             0);
