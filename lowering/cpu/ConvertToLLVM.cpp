@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/cpu/KernelEmitter.h"
+#include "lowering/cpu/LoopHints.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/host/HostToLLVM.h"
 

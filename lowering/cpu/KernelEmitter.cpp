@@ -2,6 +2,8 @@
 
 #include "lowering/cpu/KernelEmitter.h"
 #include "lowering/buffers/Sums.h"
+#include "lowering/cpu/Accumulators.h"
+#include "lowering/cpu/LoopHints.h"
 #include "lowering/cpu/LoopOrder.h"
 #include "lowering/cpu/TransposeLoops.h"
 #include "lowering/kernels/BodyEmitter.h"
@@ -11,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -19,12 +22,12 @@ using namespace mlir::dist;
 /// Sums of few terms (Sums.h) are added up so many at a time.
 static constexpr int64_t kFewSums = 64;
 
-/// A loop that accumulates a sum uses vectors of at most so many elements, and
-/// so many separate accumulators, if it is long enough.
-static constexpr int64_t kLanes = 16, kVectorsAtOnce = 4;
+/// A row is added up in lanes: term i in lane i modulo their number, then the
+/// lanes by halves. There are at most so many; fewer do not pay.
+static constexpr int64_t kMostLanes = 64, kFewestLanes = 4;
 
-/// How many turns of a loop LLVM may make a row of.
-static constexpr int64_t kLongestRow = 128;
+/// Of columns so many terms are added up, then these sums.
+static constexpr int64_t kRowsAtOnce = 8;
 
 namespace {
 
@@ -33,7 +36,8 @@ class LoopEmitter {
 public:
   LoopEmitter(OpBuilder &builder, const KernelGroup &group, Location loc,
               BodyEmitter &body)
-      : builder(builder), group(group), loc(loc), body(body) {}
+      : builder(builder), group(group), loc(loc), body(body),
+        entry(builder.getInsertionBlock()) {}
 
   void emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
                  llvm::function_ref<void()> inside);
@@ -48,63 +52,39 @@ private:
   void emitTransposition(const Run &run, const Transposition &copy);
   void emitCarried(const Run &run, ArrayRef<Loop> loops,
                    MutableArrayRef<Value> carried);
-  void emitFor(Value first, Value end, int64_t step,
-               MutableArrayRef<Value> carried,
-               llvm::function_ref<void(Value, MutableArrayRef<Value>)> inside);
+  scf::ForOp
+  emitFor(Value first, Value end, int64_t step, MutableArrayRef<Value> carried,
+          llvm::function_ref<void(Value, MutableArrayRef<Value>)> inside);
   void emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
                  int64_t count, MutableArrayRef<Value> carried);
+  Value plus(Value first, Value turns);
+  Value plus(Value first, int64_t turns);
+  Value combine(const Accumulator &output, Value a, Value b);
+  void fillLanes(Accumulator &output, unsigned number);
+  Value addLanes(const Accumulator &output);
+  void emitLaneLoop(const Run &run, Value first, int64_t firstLane,
+                    int64_t turns);
+  void emitLanes(const Run &run, ArrayRef<Loop> loops, Value first,
+                 int64_t count, MutableArrayRef<Value> carried);
+  void emitColumns(const Run &run);
 
   OpBuilder &builder;
   const KernelGroup &group;
   Location loc;
   BodyEmitter &body;
-  /// Outputs that the innermost loops of the current run carry.
+  Block *entry;
+  /// What the current run accumulates, and what its innermost loops carry.
+  SmallVector<Accumulator> outputs;
   SmallVector<const Access *> carriedAccesses;
   /// Whether all that they do to them is to add numbers, in any order.
   bool carriesSums = false;
+  /// How many lanes the innermost loop has; 0 for none.
+  int64_t numLanes = 0;
+  /// Memory for lanes, by type and number.
+  DenseMap<std::pair<Type, unsigned>, Value> laneMemory;
 };
 
 } // namespace
-
-/// LLVM's options for a loop.
-static LLVM::LoopAnnotationAttr
-getAnnotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
-              LLVM::LoopInterleaveAttr interleave, LLVM::LoopUnrollAttr unroll,
-              BoolAttr isVectorized) {
-  return LLVM::LoopAnnotationAttr::get(
-      context, /*disableNonforced=*/{}, vectorize, interleave, unroll,
-      /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{}, /*pipeline=*/{},
-      /*peeled=*/{}, /*unswitch=*/{}, /*mustProgress=*/{}, isVectorized,
-      /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{});
-}
-
-/// LLVM fully unrolls short loops with small bodies before it vectorizes, and
-/// then finds other vectors or no vectors. This forbids it, so that the loop
-/// vectorizer sees them first. Of loops around others, copies would be most of
-/// the code and of the time to compile it. `interleave`: null if LLVM may
-/// choose.
-static void annotate(scf::ForOp loop, int64_t count, bool isInnermost,
-                     LLVM::LoopInterleaveAttr interleave = {}) {
-  MLIRContext *context = loop.getContext();
-  LLVM::LoopVectorizeAttr vectorize;
-  LLVM::LoopUnrollAttr unroll;
-  if (count > kLanes && (count <= kLongestRow || !isInnermost)) {
-    auto yes = BoolAttr::get(context, true);
-    unroll = LLVM::LoopUnrollAttr::get(
-        context, /*disable=*/yes, /*count=*/{}, /*runtimeDisable=*/{},
-        /*full=*/{}, /*followupUnrolled=*/{}, /*followupRemainder=*/{},
-        /*followupAll=*/{});
-    vectorize = LLVM::LoopVectorizeAttr::get(
-        context, /*disable=*/{}, /*predicateEnable=*/{},
-        /*scalableEnable=*/{}, /*width=*/{}, /*followupVectorized=*/
-        getAnnotation(context, {}, {}, {}, /*isVectorized=*/yes),
-        /*followupEpilogue=*/{}, /*followupAll=*/{});
-  }
-  if (interleave || unroll)
-    loop->setAttr(kLoopAnnotationAttr,
-                  getAnnotation(context, vectorize, interleave, unroll,
-                                /*isVectorized=*/{}));
-}
 
 void LoopEmitter::emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
                             llvm::function_ref<void()> inside) {
@@ -129,24 +109,8 @@ void LoopEmitter::emitCarried(const Run &run, ArrayRef<Loop> loops,
     body.emitBody(member, carriedAccesses, carried);
 }
 
-/// LLVM would choose the number of separate accumulators from the rest of the
-/// loop and the positions of its buffers. But the order in which a row is
-/// summed must depend only on its length, so that a kernel of some rows gives
-/// the bits of a kernel of all.
-static void fixOrder(scf::ForOp loop) {
-  std::optional<APInt> count = loop.getStaticTripCount();
-  if (!count)
-    return;
-  int64_t vectors = llvm::bit_floor(uint64_t(
-      std::clamp<int64_t>(count->getZExtValue() / kLanes, 1, kVectorsAtOnce)));
-  Builder builder(loop.getContext());
-  annotate(loop, count->getZExtValue(), /*isInnermost=*/true,
-           LLVM::LoopInterleaveAttr::get(loop.getContext(),
-                                         builder.getI32IntegerAttr(vectors)));
-}
-
 /// A loop from `first` to before `end` whose accumulators are `carried`.
-void LoopEmitter::emitFor(
+scf::ForOp LoopEmitter::emitFor(
     Value first, Value end, int64_t step, MutableArrayRef<Value> carried,
     llvm::function_ref<void(Value, MutableArrayRef<Value>)> inside) {
   auto loop = scf::ForOp::create(builder, loc, first, end, body.constant(step),
@@ -159,9 +123,8 @@ void LoopEmitter::emitFor(
     if (!inner.empty())
       scf::YieldOp::create(builder, loc, inner);
   }
-  if (carriesSums)
-    fixOrder(loop);
   llvm::copy(loop.getResults(), carried.begin());
+  return loop;
 }
 
 /// How many turns, with `inside` terms each, are added up apart from others.
@@ -170,6 +133,156 @@ static int64_t getTurnsApart(int64_t turns, int64_t inside) {
   while (apart * kFewSums < turns * inside)
     apart *= kFewSums;
   return std::max<int64_t>(1, apart / inside);
+}
+
+Value LoopEmitter::plus(Value first, Value turns) {
+  auto flags =
+      arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+  return arith::AddIOp::create(builder, loc, first, turns, flags);
+}
+
+Value LoopEmitter::plus(Value first, int64_t turns) {
+  return matchPattern(first, m_Zero()) ? body.constant(turns)
+                                       : plus(first, body.constant(turns));
+}
+
+Value LoopEmitter::combine(const Accumulator &output, Value a, Value b) {
+  OperationState state(loc, output.combiner->getName(), {a, b}, a.getType());
+  return builder.create(state)->getResult(0);
+}
+
+/// Lanes that are in one vector.
+static VectorType getVector(const Accumulator &output, int64_t numLanes) {
+  Type element = output.neutral.getType();
+  return VectorType::get({std::min(numLanes, kVectorLanes)}, element);
+}
+
+void LoopEmitter::fillLanes(Accumulator &output, unsigned number) {
+  VectorType type = getVector(output, numLanes);
+  Value &memory = laneMemory[{type.getElementType(), number}];
+  if (!memory) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entry);
+    memory = memref::AllocaOp::create(
+        builder, loc, MemRefType::get({kMostLanes}, type.getElementType()),
+        builder.getI64IntegerAttr(64));
+  }
+  output.lanes = memory;
+  Value none = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, Attribute(output.neutral)));
+  for (int64_t lane = 0; lane < numLanes; lane += type.getDimSize(0))
+    vector::StoreOp::create(builder, loc, none, memory,
+                            ValueRange(body.constant(lane)));
+}
+
+/// Short floats as f32.
+Value LoopEmitter::addLanes(const Accumulator &output) {
+  VectorType type = getVector(output, numLanes);
+  Type element = type.getElementType(), wide = builder.getF32Type();
+  bool isShort =
+      isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  SmallVector<Value> parts;
+  for (int64_t lane = 0; lane < numLanes; lane += type.getDimSize(0)) {
+    Value part = vector::LoadOp::create(builder, loc, type, output.lanes,
+                                        ValueRange(body.constant(lane)));
+    if (isShort)
+      part = arith::ExtFOp::create(builder, loc, type.clone(wide), part);
+    parts.push_back(part);
+  }
+  while (parts.size() > 1) {
+    size_t half = parts.size() / 2;
+    for (size_t i = 0; i < half; ++i)
+      parts[i] = combine(output, parts[i], parts[i + half]);
+    parts.truncate(half);
+  }
+  Value sum = parts.front();
+  for (int64_t half = type.getDimSize(0) / 2; half > 0; half /= 2) {
+    auto take = [&](int64_t first) -> Value {
+      return vector::ShuffleOp::create(
+          builder, loc, sum, sum,
+          llvm::to_vector(llvm::seq(first, first + half)));
+    };
+    Value low = take(0), high = take(half);
+    sum = combine(output, low, high);
+  }
+  sum = vector::ExtractOp::create(builder, loc, sum, 0);
+  return isShort ? arith::TruncFOp::create(builder, loc, element, sum) : sum;
+}
+
+/// Iterations of the innermost loop from `first` on, each in a lane of its own.
+void LoopEmitter::emitLaneLoop(const Run &run, Value first, int64_t firstLane,
+                               int64_t turns) {
+  auto loop =
+      scf::ForOp::create(builder, loc, body.constant(firstLane),
+                         body.constant(firstLane + turns), body.constant(1));
+  // Functions are chains of operations; some at a time keep a core busy.
+  vectorizeFirst(loop, std::max<int64_t>(1, turns / kVectorLanes));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value lane = loop.getInductionVar();
+  body.bindLoop(run.members, run.loops.back(), plus(first, lane));
+  SmallVector<const Access *> accesses;
+  SmallVector<Value> values;
+  for (const Accumulator &output : outputs) {
+    accesses.push_back(output.access);
+    values.push_back(memref::LoadOp::create(builder, loc, output.lanes, lane));
+  }
+  for (unsigned member : run.members)
+    body.emitBody(member, accesses, values);
+  for (auto [output, value] : llvm::zip_equal(outputs, values))
+    memref::StoreOp::create(builder, loc, value, output.lanes, lane);
+}
+
+/// The same with outputs in lanes. LLVM would choose an order from all that it
+/// sees. It must depend only on the number of terms, so that a kernel of some
+/// rows gives the bits of a kernel of all. So lanes are written out, side by
+/// side in memory. LLVM makes vectors of them, and keeps these in registers.
+void LoopEmitter::emitLanes(const Run &run, ArrayRef<Loop> loops, Value first,
+                            int64_t count, MutableArrayRef<Value> carried) {
+  size_t position = run.loops.size() - loops.size();
+  SmallVector<Accumulator *> own;
+  for (auto [number, output] : llvm::enumerate(outputs))
+    if (output.from <= position && !output.lanes) {
+      own.push_back(&output);
+      fillLanes(output, number);
+    }
+  if (loops.size() > 1) {
+    emitFor(first, plus(first, count), 1, {},
+            [&](Value turn, MutableArrayRef<Value>) {
+              body.bindLoop(run.members, loops.front(), turn);
+              emitLanes(run, loops.drop_front(), body.constant(0),
+                        loops[1].size, {});
+            });
+  } else {
+    int64_t whole = count / numLanes * numLanes;
+    if (whole > 0) {
+      auto emitAll = [&](Value start, MutableArrayRef<Value>) {
+        emitLaneLoop(run, start, 0, numLanes);
+      };
+      // Unrolled, the terms of one lane would follow each other.
+      setUnroll(emitFor(first, plus(first, whole), numLanes, {}, emitAll),
+                /*isFull=*/false);
+    }
+    // Whole vectors, and few single terms.
+    for (int64_t lane = 0, rest = count - whole, turns; rest > 0;
+         lane += turns, rest -= turns) {
+      turns = rest < kFewestLanes ? rest : llvm::bit_floor(uint64_t(rest));
+      emitLaneLoop(run, plus(first, whole), lane, turns);
+    }
+  }
+  for (Accumulator *output : own) {
+    Value sum = addLanes(*output);
+    output->lanes = {};
+    auto slot = llvm::find(carriedAccesses, output->access);
+    if (slot != carriedAccesses.end()) {
+      Value &value = carried[slot - carriedAccesses.begin()];
+      value = combine(*output, value, sum);
+      continue;
+    }
+    Value address = body.emitAddress(output->member, *output->access);
+    Value before = body.emitLoad(*output->access, address);
+    body.emitStore(combine(*output, before, sum), *output->access, address);
+  }
 }
 
 /// `count` iterations from `first` on. One sum of many terms loses small terms
@@ -183,14 +296,6 @@ void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
   int64_t apart = carriesSums && count * inside > kMostTerms
                       ? getTurnsApart(count, inside)
                       : count;
-  auto plus = [&](int64_t turns) -> Value {
-    if (matchPattern(first, m_Zero()))
-      return body.constant(turns);
-    auto flags =
-        arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
-    return arith::AddIOp::create(builder, loc, first, body.constant(turns),
-                                 flags);
-  };
   auto addApart = [&](Value start, int64_t turns, MutableArrayRef<Value> sums) {
     SmallVector<Value> own;
     for (Value sum : sums)
@@ -202,19 +307,24 @@ void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
   };
   if (apart < count) {
     int64_t whole = count / apart * apart;
-    emitFor(first, plus(whole), apart, carried,
+    emitFor(first, plus(first, whole), apart, carried,
             [&](Value start, MutableArrayRef<Value> sums) {
               addApart(start, apart, sums);
             });
     if (whole < count)
-      addApart(plus(whole), count - whole, carried);
+      addApart(plus(first, whole), count - whole, carried);
     return;
   }
-  emitFor(first, plus(count), 1, carried,
-          [&](Value turn, MutableArrayRef<Value> inner) {
-            body.bindLoop(run.members, loops.front(), turn);
-            emitCarried(run, loops.drop_front(), inner);
-          });
+  // Parts of a sum that is split have lanes of their own.
+  if (numLanes > 0 && (!carriesSums || count * inside <= kMostTerms))
+    return emitLanes(run, loops, first, count, carried);
+  scf::ForOp loop = emitFor(first, plus(first, count), 1, carried,
+                            [&](Value turn, MutableArrayRef<Value> inner) {
+                              body.bindLoop(run.members, loops.front(), turn);
+                              emitCarried(run, loops.drop_front(), inner);
+                            });
+  if (run.areTermsApart)
+    setUnroll(loop, /*isFull=*/true);
 }
 
 void LoopEmitter::emitPart(const Run &run, size_t loop, int64_t start,
@@ -302,57 +412,99 @@ static const Member *findFill(const KernelGroup &group, const Run &before,
              : nullptr;
 }
 
-/// Whether floats are added up there, in an order that is the compiler's
-/// choice.
-static bool isSum(const LoopNest &nest, const Access &access) {
-  auto op = dyn_cast<linalg::LinalgOp>(nest.op);
-  if (!op || nest.isOrdered)
-    return false;
-  OpOperand &init = nest.op->getOpOperand(access.operand);
-  BlockArgument accumulator = op.getMatchingBlockArgument(&init);
-  return isSum(op.getMatchingYieldValue(&init)->get(), accumulator);
+/// Sums over rows, in memory. Of each column few terms are added up apart, in a
+/// register; these sums follow each other in the order of the rows.
+void LoopEmitter::emitColumns(const Run &run) {
+  size_t rowsAt = run.loops.size() - 2;
+  const Loop &rows = run.loops[rowsAt], &columns = run.loops.back();
+  outputs = findAccumulators(group, run, rowsAt);
+  for (const Accumulator &output : outputs)
+    carriedAccesses.push_back(output.access);
+  auto emitRows = [&](Value start, int64_t turns) {
+    auto loop =
+        scf::ForOp::create(builder, loc, body.constant(0),
+                           body.constant(columns.size), body.constant(1));
+    annotate(loop, columns.size, /*isInnermost=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    body.bindLoop(run.members, columns, loop.getInductionVar());
+    SmallVector<Value> values;
+    for (const Accumulator &output : outputs)
+      values.push_back(
+          output.isSum
+              ? arith::ConstantOp::create(builder, loc, output.neutral)
+              : body.emitLoad(*output.access,
+                              body.emitAddress(output.member, *output.access)));
+    auto emitRow = [&](Value turn, MutableArrayRef<Value> inner) {
+      body.bindLoop(run.members, rows, plus(start, turn));
+      for (unsigned member : run.members)
+        body.emitBody(member, carriedAccesses, inner);
+    };
+    // So that the loop around them is vectorized.
+    setUnroll(
+        emitFor(body.constant(0), body.constant(turns), 1, values, emitRow),
+        /*isFull=*/true);
+    for (auto [output, value] : llvm::zip_equal(outputs, values)) {
+      Value address = body.emitAddress(output.member, *output.access);
+      if (output.isSum)
+        value = combine(output, body.emitLoad(*output.access, address), value);
+      body.emitStore(value, *output.access, address);
+    }
+  };
+  emitLoops(ArrayRef(run.loops).take_front(rowsAt), run.members, [&] {
+    int64_t whole = rows.size / kRowsAtOnce * kRowsAtOnce;
+    if (whole > 0)
+      emitFor(body.constant(0), body.constant(whole), kRowsAtOnce, {},
+              [&](Value start, MutableArrayRef<Value>) {
+                emitRows(start, kRowsAtOnce);
+              });
+    if (whole < rows.size)
+      emitRows(body.constant(whole), rows.size - whole);
+  });
+  carriedAccesses.clear();
 }
 
 void LoopEmitter::emitRun(const Run &run, const Member *fill) {
   if (std::optional<Transposition> copy = findTransposition(group, run))
     return emitTransposition(run, *copy);
-  // Outputs that do not move in the innermost loops; all that start standing
-  // still at the same loop are carried.
+  outputs = findAccumulators(group, run);
   size_t depth = run.loops.size();
-  SmallVector<std::tuple<size_t, unsigned, const Access *>> still;
-  for (auto [position, index] : llvm::enumerate(run.members))
-    for (const Access &access : group.members[index].nest.accesses) {
-      if (!access.writes || !access.linear)
-        continue;
-      size_t from = run.loops.size();
-      while (from > 0 &&
-             access.strides[run.loops[from - 1].dims[position]] == 0)
-        --from;
-      if (from == run.loops.size())
-        continue;
-      still.push_back({from, index, &access});
-      depth = std::min(depth, from);
-    }
-  carriedAccesses.clear();
+  if (outputs.empty() && depth > 1 &&
+      accumulates(group, run.members, run.loops[depth - 2]) &&
+      !accumulates(group, run.members, run.loops[depth - 1]))
+    return emitColumns(run);
+  for (const Accumulator &output : outputs)
+    depth = std::min(depth, output.from);
   carriesSums = true;
-  for (auto [from, index, access] : still)
-    if (from == depth) {
-      carriedAccesses.push_back(access);
-      carriesSums &= isSum(group.members[index].nest, *access);
-    }
+  numLanes = 0;
+  bool isRounded = false, isFree = true;
+  for (const Accumulator &output : outputs) {
+    isFree &= output.combiner != nullptr;
+    isRounded |= output.neutral && isa<FloatType>(output.neutral.getType());
+    if (output.from != depth)
+      continue;
+    carriedAccesses.push_back(output.access);
+    carriesSums &= output.isSum;
+  }
+  if (isFree && isRounded && !run.areTermsApart) {
+    uint64_t terms = run.loops.back().size, most = kMostLanes / outputs.size();
+    int64_t lanes = llvm::bit_floor(std::min(terms, most));
+    numLanes = lanes < kFewestLanes ? 0 : lanes;
+  }
 
   emitLoops(ArrayRef(run.loops).take_front(depth), run.members, [&] {
     SmallVector<Value> carried, addresses;
-    for (auto [from, index, access] : still) {
-      if (from != depth)
+    for (const Accumulator &output : outputs) {
+      if (output.from != depth)
         continue;
-      addresses.push_back(body.emitAddress(index, *access));
+      const Access &access = *output.access;
+      addresses.push_back(body.emitAddress(output.member, access));
       bool isFilled =
-          fill && access->buffer.root == fill->nest.accesses[0].buffer.root;
+          fill && access.buffer.root == fill->nest.accesses[0].buffer.root;
       carried.push_back(
           isFilled ? body.getScalar(
                          cast<linalg::FillOp>(fill->nest.op).getInputs()[0])
-                   : body.emitLoad(*access, addresses.back()));
+                   : body.emitLoad(access, addresses.back()));
     }
     emitCarried(run, ArrayRef(run.loops).drop_front(depth), carried);
     for (auto [access, value, address] :
@@ -410,7 +562,7 @@ FailureOr<Kernel> mlir::dist::emitCpuKernel(OpBuilder &builder, StringRef name,
   coalesceLoops(group, shared, all);
   LoopEmitter loops(builder, group, loc, body);
   for (Run &run : runs) {
-    orderLoops(group, run.loops, run.members);
+    run.areTermsApart = orderLoops(group, run.loops, run.members);
     coalesceLoops(group, run.loops, run.members);
   }
   loops.emitLoops(shared, all, [&] {

@@ -13,10 +13,6 @@
 
 namespace mlir::dist {
 
-/// On a loop of a kernel: hints for LLVM (#llvm.loop_annotation).
-inline constexpr llvm::StringLiteral kLoopAnnotationAttr =
-    "llvm.loop_annotation";
-
 /// Emits `group` as a function at the end of the builder's block. `scratch` are
 /// roots that have no other users; they shrink to what one iteration of the
 /// shared loops needs, if possible. On return it holds those that did.

@@ -1,6 +1,7 @@
 //===- LoopOrder.cpp - The order of a kernel's loops on a core ------------===//
 
 #include "lowering/cpu/LoopOrder.h"
+#include "lowering/cpu/Accumulators.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -8,15 +9,12 @@ using namespace mlir::dist;
 /// Turns of sums that LLVM unrolls.
 static constexpr int64_t kMostUnrolled = 16;
 
-void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
+bool mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                             ArrayRef<unsigned> members) {
   if (loops.size() < 2)
-    return;
-  auto reduces = [&](const Loop &loop) {
-    for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
-      if (!group.members[index].nest.parallel[dim])
-        return true;
     return false;
+  auto reduces = [&](const Loop &loop) {
+    return accumulates(group, members, loop);
   };
   auto putReductionsInside = [&] {
     llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
@@ -25,8 +23,12 @@ void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
   };
   if (llvm::any_of(members, [&](unsigned index) {
         return group.members[index].nest.isOrdered;
-      }))
-    return putReductionsInside();
+      })) {
+    putReductionsInside();
+    return false;
+  }
+  // The order of a sum must not depend on how many sums there are.
+  bool countsTurns = llvm::none_of(loops, reduces);
   size_t best = 0;
   double bestScore = -1e300;
   for (auto [position, loop] : llvm::enumerate(loops)) {
@@ -39,7 +41,8 @@ void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
         double weight = access.writes ? 3 : 1;
         score += weight * (stride == 1 ? 2 : stride == 0 ? 1 : -1);
       }
-    score *= std::min<int64_t>(loop.size, 16);
+    if (countsTurns)
+      score *= std::min<int64_t>(loop.size, 16);
     if (score >= bestScore) {
       bestScore = score;
       best = position;
@@ -54,6 +57,8 @@ void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
   int64_t turns = 1;
   for (const Loop &loop : llvm::make_range(firstSum, loops.end()))
     turns *= loop.size;
-  bool unrolls = !reduces(innermost) && turns <= kMostUnrolled;
+  bool unrolls =
+      !reduces(innermost) && firstSum != loops.end() && turns <= kMostUnrolled;
   loops.insert(unrolls ? firstSum : loops.end(), innermost);
+  return unrolls;
 }

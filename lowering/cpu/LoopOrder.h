@@ -9,8 +9,9 @@ namespace mlir::dist {
 
 /// The innermost loop is the one along which most operands are contiguous.
 /// Reductions are inside parallel loops, so that their accumulators stay in
-/// registers or in the cache.
-void orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
+/// registers or in the cache. Returns whether short ones are innermost although
+/// operands are contiguous along another (Run::areTermsApart).
+bool orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                 ArrayRef<unsigned> members);
 
 } // namespace mlir::dist

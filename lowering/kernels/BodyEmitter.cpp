@@ -240,19 +240,16 @@ static bool isContracted(Operation *op) {
   return getFused(op) || isa<math::MathDialect>(op->getDialect());
 }
 
-/// Contraction to fused multiply-add is the one liberty taken everywhere;
-/// reassociation is taken in reductions, whose order is the compiler's choice.
-/// That the sign of zero does not matter is for the op to say. On a conversion
-/// the flag would say that rounding may be left out.
-static void setFastMath(Operation *op, bool contract, bool reassociate) {
+/// Contraction to fused multiply-add is the one liberty taken. That the sign of
+/// zero does not matter is for the op to say. On a conversion the flag would
+/// say that rounding may be left out.
+static void setFastMath(Operation *op, bool contract) {
   auto arith = dyn_cast<arith::ArithFastMathInterface>(op);
   if (!arith || isa<arith::ExtFOp, arith::TruncFOp>(op))
     return;
   auto flags = arith::FastMathFlags::none;
   if (contract)
     flags = flags | arith::FastMathFlags::contract;
-  if (reassociate)
-    flags = flags | arith::FastMathFlags::reassoc;
   if (arith::FastMathFlagsAttr known = arith.getFastMathFlagsAttr())
     flags = flags | (known.getValue() & (arith::FastMathFlags::nsz |
                                          arith::FastMathFlags::afn));
@@ -337,13 +334,6 @@ void BodyEmitter::emitBody(unsigned index, ArrayRef<const Access *> carried,
   }
   Operation *yield = body->getTerminator();
   for (Operation &op : body->without_terminator()) {
-    bool combines = false;
-    for (auto [position, value] : llvm::enumerate(yield->getOperands())) {
-      OpOperand *init = linalgOp.getDpsInitOperand(position);
-      BlockArgument accumulator = body->getArgument(init->getOperandNumber());
-      combines |= value.getDefiningOp() == &op &&
-                  llvm::is_contained(op.getOperands(), accumulator);
-    }
     if (auto loopIndex = dyn_cast<linalg::IndexOp>(op)) {
       mapping.map(op.getResult(0), indexOf(index, loopIndex.getDim()));
       continue;
@@ -363,7 +353,7 @@ void BodyEmitter::emitBody(unsigned index, ArrayRef<const Access *> carried,
       continue;
     }
     Operation *clone = builder.clone(op, mapping);
-    setFastMath(clone, isContracted(&op), combines);
+    setFastMath(clone, isContracted(&op));
     if (clone->getNumRegions() > 0)
       rewriteNested(clone, index);
   }

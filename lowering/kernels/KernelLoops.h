@@ -24,6 +24,9 @@ struct Loop {
 struct Run {
   SmallVector<unsigned> members;
   SmallVector<Loop> loops;
+  /// Whether the innermost loops are few turns of sums whose terms do not lie
+  /// side by side.
+  bool areTermsApart = false;
 };
 
 /// A fill of one element per iteration of the shared loops would separate nests

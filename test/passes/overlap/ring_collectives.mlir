@@ -15,8 +15,8 @@
 // RUN: dist-run %t/model.mlir --schedule %t/weights.mlir --mesh tp=4 --random --overlap=auto --machine cpu --streams late --verify=f64 %{opt} --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // EQUAL: y: equal to the program on one rank
 
-// Of two devices a ring adds up in the order of the ranks. (Columns enough that half of them are vectorised as all are: on
-// processors without AVX-512 a row of 4 or 8 columns is not summed in the order of one of 8 or 16.)
+// Of two devices a ring adds up in the order of the ranks. (Columns enough that the library adds up products of half of them as
+// of all: docs/internals/overlap.md, "When turns change bits".)
 // RUN: sed 's/x8xf32/x32xf32/g; s/<8x/<32x/g' %t/model.mlir > %t/wide.mlir
 // RUN: dist-run %t/wide.mlir --schedule %t/scatter.mlir --random=1 --output %t/given
 // RUN: dist-run %t/wide.mlir --schedule %t/scatter.mlir --random=1 --overlap=auto --machine cpu --output %t/ring
