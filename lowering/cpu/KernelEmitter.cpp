@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -24,10 +25,11 @@ static constexpr int64_t kFewSums = 64;
 
 /// A row is added up in lanes: term i in lane i modulo their number, then the
 /// lanes by halves. There are at most so many; fewer do not pay.
-static constexpr int64_t kMostLanes = 64, kFewestLanes = 4;
+static constexpr int64_t kMostLanes = 32, kFewestLanes = 4;
 
-/// Of columns so many terms are added up, then these sums.
-static constexpr int64_t kRowsAtOnce = 8;
+/// Of columns so many terms are added up, then these sums; one where a term
+/// takes more than so many operations, which are written out for each.
+static constexpr int64_t kRowsAtOnce = 8, kMostOps = 64;
 
 namespace {
 
@@ -76,8 +78,8 @@ private:
   /// What the current run accumulates, and what its innermost loops carry.
   SmallVector<Accumulator> outputs;
   SmallVector<const Access *> carriedAccesses;
-  /// Whether all that they do to them is to add numbers, in any order.
-  bool carriesSums = false;
+  /// Of each, whether all that they do to it is to add numbers, in any order.
+  SmallVector<bool> areSums;
   /// How many lanes the innermost loop has; 0 for none.
   int64_t numLanes = 0;
   /// Memory for lanes, by type and number.
@@ -151,14 +153,8 @@ Value LoopEmitter::combine(const Accumulator &output, Value a, Value b) {
   return builder.create(state)->getResult(0);
 }
 
-/// Lanes that are in one vector.
-static VectorType getVector(const Accumulator &output, int64_t numLanes) {
-  Type element = output.neutral.getType();
-  return VectorType::get({std::min(numLanes, kVectorLanes)}, element);
-}
-
 void LoopEmitter::fillLanes(Accumulator &output, unsigned number) {
-  VectorType type = getVector(output, numLanes);
+  auto type = VectorType::get({numLanes}, output.neutral.getType());
   Value &memory = laneMemory[{type.getElementType(), number}];
   if (!memory) {
     OpBuilder::InsertionGuard guard(builder);
@@ -170,33 +166,22 @@ void LoopEmitter::fillLanes(Accumulator &output, unsigned number) {
   output.lanes = memory;
   Value none = arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(type, Attribute(output.neutral)));
-  for (int64_t lane = 0; lane < numLanes; lane += type.getDimSize(0))
-    vector::StoreOp::create(builder, loc, none, memory,
-                            ValueRange(body.constant(lane)));
+  vector::StoreOp::create(builder, loc, none, memory,
+                          ValueRange(body.constant(0)));
 }
 
 /// Short floats as f32.
 Value LoopEmitter::addLanes(const Accumulator &output) {
-  VectorType type = getVector(output, numLanes);
-  Type element = type.getElementType(), wide = builder.getF32Type();
+  Type element = output.neutral.getType();
+  auto type = VectorType::get({numLanes}, element);
   bool isShort =
       isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-  SmallVector<Value> parts;
-  for (int64_t lane = 0; lane < numLanes; lane += type.getDimSize(0)) {
-    Value part = vector::LoadOp::create(builder, loc, type, output.lanes,
-                                        ValueRange(body.constant(lane)));
-    if (isShort)
-      part = arith::ExtFOp::create(builder, loc, type.clone(wide), part);
-    parts.push_back(part);
-  }
-  while (parts.size() > 1) {
-    size_t half = parts.size() / 2;
-    for (size_t i = 0; i < half; ++i)
-      parts[i] = combine(output, parts[i], parts[i + half]);
-    parts.truncate(half);
-  }
-  Value sum = parts.front();
-  for (int64_t half = type.getDimSize(0) / 2; half > 0; half /= 2) {
+  Value sum = vector::LoadOp::create(builder, loc, type, output.lanes,
+                                     ValueRange(body.constant(0)));
+  if (isShort)
+    sum = arith::ExtFOp::create(builder, loc, type.clone(builder.getF32Type()),
+                                sum);
+  for (int64_t half = numLanes / 2; half > 0; half /= 2) {
     auto take = [&](int64_t first) -> Value {
       return vector::ShuffleOp::create(
           builder, loc, sum, sum,
@@ -216,7 +201,10 @@ void LoopEmitter::emitLaneLoop(const Run &run, Value first, int64_t firstLane,
       scf::ForOp::create(builder, loc, body.constant(firstLane),
                          body.constant(firstLane + turns), body.constant(1));
   // Functions are chains of operations; some at a time keep a core busy.
-  vectorizeFirst(loop, std::max<int64_t>(1, turns / kVectorLanes));
+  if (turns < kFewestLanes)
+    setUnroll(loop, /*isFull=*/true);
+  else
+    vectorizeFirst(loop, std::max<int64_t>(1, turns / kVectorLanes));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value lane = loop.getInductionVar();
@@ -293,17 +281,18 @@ void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
   int64_t inside = 1;
   for (const Loop &loop : loops.drop_front())
     inside *= loop.size;
-  int64_t apart = carriesSums && count * inside > kMostTerms
-                      ? getTurnsApart(count, inside)
-                      : count;
+  bool isLong = llvm::is_contained(areSums, true) &&
+                count * inside > kMostTerms;
+  int64_t apart = isLong ? getTurnsApart(count, inside) : count;
   auto addApart = [&](Value start, int64_t turns, MutableArrayRef<Value> sums) {
-    SmallVector<Value> own;
-    for (Value sum : sums)
-      own.push_back(arith::ConstantOp::create(
-          builder, loc, builder.getFloatAttr(sum.getType(), -0.0)));
+    auto own = llvm::to_vector(ValueRange(sums));
+    for (auto [value, isSum] : llvm::zip_equal(own, areSums))
+      if (isSum)
+        value = arith::ConstantOp::create(
+            builder, loc, builder.getFloatAttr(value.getType(), -0.0));
     emitTurns(run, loops, start, turns, own);
-    for (auto [sum, part] : llvm::zip_equal(sums, own))
-      sum = arith::AddFOp::create(builder, loc, sum, part);
+    for (auto [sum, part, isSum] : llvm::zip_equal(sums, own, areSums))
+      sum = isSum ? arith::AddFOp::create(builder, loc, sum, part) : part;
   };
   if (apart < count) {
     int64_t whole = count / apart * apart;
@@ -316,7 +305,7 @@ void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
     return;
   }
   // Parts of a sum that is split have lanes of their own.
-  if (numLanes > 0 && (!carriesSums || count * inside <= kMostTerms))
+  if (numLanes > 0 && !isLong)
     return emitLanes(run, loops, first, count, carried);
   scf::ForOp loop = emitFor(first, plus(first, count), 1, carried,
                             [&](Value turn, MutableArrayRef<Value> inner) {
@@ -418,6 +407,14 @@ void LoopEmitter::emitColumns(const Run &run) {
   size_t rowsAt = run.loops.size() - 2;
   const Loop &rows = run.loops[rowsAt], &columns = run.loops.back();
   outputs = findAccumulators(group, run, rowsAt);
+  // Functions are some operations each.
+  constexpr int64_t kOpsOfFunction = 16;
+  int64_t numOps = 0;
+  for (unsigned member : run.members)
+    group.members[member].nest.op->walk([&](Operation *op) {
+      numOps += isa<math::MathDialect>(op->getDialect()) ? kOpsOfFunction : 1;
+    });
+  int64_t atOnce = numOps > kMostOps ? 1 : kRowsAtOnce;
   for (const Accumulator &output : outputs)
     carriedAccesses.push_back(output.access);
   auto emitRows = [&](Value start, int64_t turns) {
@@ -452,11 +449,11 @@ void LoopEmitter::emitColumns(const Run &run) {
     }
   };
   emitLoops(ArrayRef(run.loops).take_front(rowsAt), run.members, [&] {
-    int64_t whole = rows.size / kRowsAtOnce * kRowsAtOnce;
+    int64_t whole = rows.size / atOnce * atOnce;
     if (whole > 0)
-      emitFor(body.constant(0), body.constant(whole), kRowsAtOnce, {},
+      emitFor(body.constant(0), body.constant(whole), atOnce, {},
               [&](Value start, MutableArrayRef<Value>) {
-                emitRows(start, kRowsAtOnce);
+                emitRows(start, atOnce);
               });
     if (whole < rows.size)
       emitRows(body.constant(whole), rows.size - whole);
@@ -473,24 +470,29 @@ void LoopEmitter::emitRun(const Run &run, const Member *fill) {
       accumulates(group, run.members, run.loops[depth - 2]) &&
       !accumulates(group, run.members, run.loops[depth - 1]))
     return emitColumns(run);
+  // What has an order of its own stays in memory beside lanes. It has no say in
+  // them: of fewer rows it may be a kernel of its own.
+  bool hasLanes = !outputs.empty() && !run.areTermsApart &&
+                  run.loops.back().size >= kFewestLanes &&
+                  llvm::any_of(outputs, [](const Accumulator &output) {
+                    return output.combiner &&
+                           isa<FloatType>(output.neutral.getType());
+                  });
+  if (hasLanes)
+    llvm::erase_if(outputs, [](const Accumulator &output) {
+      return !output.combiner;
+    });
+  numLanes = hasLanes ? llvm::bit_floor(uint64_t(std::min(
+                            run.loops.back().size, kMostLanes)))
+                      : 0;
   for (const Accumulator &output : outputs)
     depth = std::min(depth, output.from);
-  carriesSums = true;
-  numLanes = 0;
-  bool isRounded = false, isFree = true;
-  for (const Accumulator &output : outputs) {
-    isFree &= output.combiner != nullptr;
-    isRounded |= output.neutral && isa<FloatType>(output.neutral.getType());
-    if (output.from != depth)
-      continue;
-    carriedAccesses.push_back(output.access);
-    carriesSums &= output.isSum;
-  }
-  if (isFree && isRounded && !run.areTermsApart) {
-    uint64_t terms = run.loops.back().size, most = kMostLanes / outputs.size();
-    int64_t lanes = llvm::bit_floor(std::min(terms, most));
-    numLanes = lanes < kFewestLanes ? 0 : lanes;
-  }
+  areSums.clear();
+  for (const Accumulator &output : outputs)
+    if (output.from == depth) {
+      carriedAccesses.push_back(output.access);
+      areSums.push_back(output.isSum);
+    }
 
   emitLoops(ArrayRef(run.loops).take_front(depth), run.members, [&] {
     SmallVector<Value> carried, addresses;

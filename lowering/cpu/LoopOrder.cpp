@@ -9,6 +9,9 @@ using namespace mlir::dist;
 /// Turns of sums that LLVM unrolls.
 static constexpr int64_t kMostUnrolled = 16;
 
+/// A loop of so many turns is long.
+static constexpr int64_t kManyTurns = 16;
+
 bool mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                             ArrayRef<unsigned> members) {
   if (loops.size() < 2)
@@ -27,22 +30,28 @@ bool mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
     putReductionsInside();
     return false;
   }
-  // The order of a sum must not depend on how many sums there are.
-  bool countsTurns = llvm::none_of(loops, reduces);
+  // The order of a sum must not depend on how many sums there are, nor on where
+  // they are put.
+  bool hasSums = llvm::any_of(loops, reduces);
+  auto isAccumulator = [&](unsigned position, const Access &access) {
+    return access.writes && llvm::any_of(loops, [&](const Loop &loop) {
+             return access.strides[loop.dims[position]] == 0;
+           });
+  };
   size_t best = 0;
   double bestScore = -1e300;
   for (auto [position, loop] : llvm::enumerate(loops)) {
     double score = 0;
-    for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
+    for (auto [at, index, dim] : llvm::enumerate(members, loop.dims))
       for (const Access &access : group.members[index].nest.accesses) {
-        if (!access.linear)
+        if (!access.linear || (hasSums && isAccumulator(at, access)))
           continue;
         int64_t stride = access.strides[dim];
         double weight = access.writes ? 3 : 1;
         score += weight * (stride == 1 ? 2 : stride == 0 ? 1 : -1);
       }
-    if (countsTurns)
-      score *= std::min<int64_t>(loop.size, 16);
+    int64_t turns = hasSums && !reduces(loop) ? kManyTurns : loop.size;
+    score *= std::min(turns, kManyTurns);
     if (score >= bestScore) {
       bestScore = score;
       best = position;
