@@ -12,7 +12,10 @@ using namespace mlir::dist;
 static Accumulator describe(const KernelGroup &group, unsigned member,
                             const Access &access, size_t from) {
   const LoopNest &nest = group.members[member].nest;
-  Accumulator output{member, &access, from};
+  Accumulator output;
+  output.member = member;
+  output.access = &access;
+  output.from = from;
   auto op = dyn_cast<linalg::LinalgOp>(nest.op);
   if (!op || nest.isOrdered)
     return output;

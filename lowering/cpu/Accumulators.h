@@ -13,10 +13,10 @@ namespace mlir::dist {
 
 /// An output that does not move in a loop.
 struct Accumulator {
-  unsigned member;
-  const Access *access;
+  unsigned member = 0;
+  const Access *access = nullptr;
   /// The outermost of the innermost loops in which it does not move.
-  size_t from;
+  size_t from = 0;
   /// What combines it with a term, in any order; null if something else does.
   Operation *combiner = nullptr;
   TypedAttr neutral;

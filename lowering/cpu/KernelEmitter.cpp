@@ -25,7 +25,11 @@ static constexpr int64_t kFewSums = 64;
 
 /// A row is added up in lanes: term i in lane i modulo their number, then the
 /// lanes by halves. There are at most so many; fewer do not pay.
-static constexpr int64_t kMostLanes = 32, kFewestLanes = 4;
+static constexpr int64_t kMostLanes = 32, kFewestLanes = 16;
+
+/// Functions are chains of operations. Vectors of so many lanes at a time keep
+/// a core busy, where registers are no longer.
+static constexpr int64_t kLanesApart = 8;
 
 /// Of columns so many terms are added up, then these sums; one where a term
 /// takes more than so many operations, which are written out for each.
@@ -200,11 +204,7 @@ void LoopEmitter::emitLaneLoop(const Run &run, Value first, int64_t firstLane,
   auto loop =
       scf::ForOp::create(builder, loc, body.constant(firstLane),
                          body.constant(firstLane + turns), body.constant(1));
-  // Functions are chains of operations; some at a time keep a core busy.
-  if (turns < kFewestLanes)
-    setUnroll(loop, /*isFull=*/true);
-  else
-    vectorizeFirst(loop, std::max<int64_t>(1, turns / kVectorLanes));
+  vectorizeFirst(loop, std::max<int64_t>(1, turns / kLanesApart));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value lane = loop.getInductionVar();
@@ -251,10 +251,10 @@ void LoopEmitter::emitLanes(const Run &run, ArrayRef<Loop> loops, Value first,
       setUnroll(emitFor(first, plus(first, whole), numLanes, {}, emitAll),
                 /*isFull=*/false);
     }
-    // Whole vectors, and few single terms.
+    // Whole vectors, so that none is indexed by a variable.
     for (int64_t lane = 0, rest = count - whole, turns; rest > 0;
          lane += turns, rest -= turns) {
-      turns = rest < kFewestLanes ? rest : llvm::bit_floor(uint64_t(rest));
+      turns = llvm::bit_floor(uint64_t(rest));
       emitLaneLoop(run, plus(first, whole), lane, turns);
     }
   }

@@ -219,6 +219,8 @@ void mlir::dist::coalesceLoops(const KernelGroup &group,
     for (auto [index, dimA, dimB] : llvm::zip_equal(members, a.dims, b.dims)) {
       const LoopNest &nest = group.members[index].nest;
       fits &= nest.parallel[dimA] == nest.parallel[dimB];
+      // The order of a sum must not depend on how many turns are between them.
+      fits &= nest.parallel[dimA] || dimB == dimA + 1;
       for (const Access &access : nest.accesses)
         fits &= access.strides[dimA] == access.strides[dimB] * b.size;
     }

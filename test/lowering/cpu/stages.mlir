@@ -45,7 +45,7 @@
 // KERNEL: scf.for
 // KERNEL: scf.for {{.*}} iter_args
 // KERNEL: arith.maxnumf
-// KERNEL: scf.for {{.*}} iter_args
+// KERNEL: scf.for
 // KERNEL: math.exp
 // KERNEL: arith.addf
 // KERNEL: scf.for

@@ -15,25 +15,21 @@
 #column = affine_map<(r, i) -> (i)>
 func.func @main(%x: memref<20x500xf32>, %y: memref<20xf32>, %z: memref<500xf32>) {
   // CHECK-LABEL: func.func private @kernel_0
-  // CHECK: %[[MEMORY:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xf32>
+  // CHECK: %[[MEMORY:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32xf32>
   // CHECK: scf.for %[[R:.*]] = %c0 to %c20 step %c1 {
-  // CHECK: scf.for %[[START:.*]] = %c0 to %c448 step %c64 {
-  // CHECK-NEXT: scf.for %[[LANE:.*]] = %c0 to %c64 step %c1 {
+  // CHECK: scf.for %[[START:.*]] = %c0 to %c480 step %c32 {
+  // CHECK-NEXT: scf.for %[[LANE:.*]] = %c0 to %c32 step %c1 {
   // CHECK: arith.addi %[[START]], %[[LANE]]
   // CHECK: %[[SO_FAR:.*]] = memref.load %[[MEMORY]][%[[LANE]]]
   // CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %[[SO_FAR]] : f32
   // CHECK: memref.store %[[SUM]], %[[MEMORY]][%[[LANE]]]
   // CHECK-NEXT: } {llvm.loop_annotation = #[[$LANES]]}
-  // 52 terms are left: in 32, 16 and 4 lanes.
-  // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1 {
-  // CHECK: scf.for %{{.*}} = %c32 to %c48 step %c1 {
-  // CHECK: scf.for %{{.*}} = %c48 to %c52 step %c1 {
-  // CHECK: %[[V0:.*]] = vector.load %[[MEMORY]][%c0]
-  // CHECK: %[[V1:.*]] = vector.load %[[MEMORY]][%c16]
-  // CHECK: %[[V2:.*]] = vector.load %[[MEMORY]][%c32]
-  // CHECK: %[[V3:.*]] = vector.load %[[MEMORY]][%c48]
-  // CHECK: %[[LOW:.*]] = arith.addf %[[V0]], %[[V2]] : vector<16xf32>
-  // CHECK: %[[HIGH:.*]] = arith.addf %[[V1]], %[[V3]] : vector<16xf32>
+  // 20 terms are left: in 16 and 4 lanes.
+  // CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1 {
+  // CHECK: scf.for %{{.*}} = %c16 to %c20 step %c1 {
+  // CHECK: %[[ALL:.*]] = vector.load %[[MEMORY]][%c0]
+  // CHECK: %[[LOW:.*]] = vector.shuffle %[[ALL]], %[[ALL]] [0, 1, 2, {{.*}}, 15]
+  // CHECK: %[[HIGH:.*]] = vector.shuffle %[[ALL]], %[[ALL]] [16, 17, 18, {{.*}}, 31]
   // CHECK: arith.addf %[[LOW]], %[[HIGH]] : vector<16xf32>
   // CHECK: arith.addf {{.*}} : vector<8xf32>
   // CHECK: arith.addf {{.*}} : vector<1xf32>

@@ -82,8 +82,8 @@ func.func @few_turns(%x: tensor<7x18xf32>) -> tensor<5x16xf32> {
 // CHECK: scf.for {{.*}} to %c7{{.*}} step
 // CHECK: scf.for {{.*}} to %c16{{.*}} step
 // CHECK: scf.for {{.*}} to %c5{{.*}} step
-// CHECK: scf.for {{.*}} to %c5{{.*}} step
 // CHECK: scf.for {{.*}} to %c16{{.*}} step
+// CHECK: scf.for {{.*}} to %c5{{.*}} step {{.*}} iter_args
 func.func @many_turns(%x: tensor<11x20xf32>) -> tensor<7x16xf32> {
   %zero = arith.constant 0.0 : f32
   %taps = tensor.empty() : tensor<5x5xf32>
