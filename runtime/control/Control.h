@@ -123,7 +123,7 @@ private:
   int64_t arrived = 0;
   /// Whether the system gives this process no more connections.
   bool isFull = false;
-  /// By rank; rank 0 has none. And those that have not said who they are.
+  /// By rank, without rank 0; and those that have not said who they are.
   std::vector<std::unique_ptr<Member>> members, strangers;
   std::function<std::string(const std::vector<std::string> &)> judge;
   bool hasNewStandings = false;
@@ -140,9 +140,9 @@ public:
   ~ControlMember() override;
 
   void fail(const std::string &message) override;
-  /// Answers the root's questions; called on a thread of this object, or at
-  /// once for one that has come before.
-  /// Returns when no question is being answered as before.
+  /// Has `answer` called with the root's questions, on a thread of this object;
+  /// at once with one that has come before. When it returns, the function that
+  /// answered until now does not run, and is not called again.
   void onQuestion(std::function<Message(const Message &)> answer);
   /// What this process is doing; asked each second.
   void onBeat(std::function<SignOfLife()> describe);

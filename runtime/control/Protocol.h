@@ -61,7 +61,7 @@ enum Kind : uint32_t {
   Told
 };
 
-/// What a message of a kind says. All that read one throw Error if it is none.
+/// What a message of a kind says. Those that read one throw Error for others.
 struct Greeting {
   std::string token;
   int64_t rank = 0;
@@ -96,14 +96,14 @@ int tickOf(std::chrono::milliseconds timeout);
 Error systemError(const std::string &what);
 std::string formatSeconds(std::chrono::milliseconds time);
 
-/// Throws Error if it is none.
+/// Throws Error if `address` is no IPv4 address.
 sockaddr_in parseAddress(const std::string &address, int port);
 /// Control messages are short and wait for nobody.
 void prepareSocket(int descriptor);
 
-/// What a process that makes others, or has many connections, must have,
-/// whoever started it: it learns how they end, may open as many files as the
-/// system lets it, and no socket gets the number of an output.
+/// For a process that makes others, or has many connections. It learns how they
+/// end, whoever started it. It may open as many files as the system lets it. No
+/// socket gets the number of an output.
 void prepareToFork();
 
 /// A pipe whose reader is woken by a byte.

@@ -40,7 +40,7 @@ enum Kind : uint32_t {
 };
 inline constexpr char kHas[] = "has";
 
-/// What these say. All that read one throw Error if it is none.
+/// What these say. Those that read one throw Error for others.
 struct Offered {
   std::string host, place, manifest, notes;
 

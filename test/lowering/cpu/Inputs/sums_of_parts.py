@@ -12,6 +12,8 @@ LEAST = -30000.0
 SUM = "%r = arith.addf %o, %a : f32"
 SQUARES = "%m = arith.mulf %a, %a : f32\n  %r = arith.addf %o, %m : f32"
 EXPONENTIALS = "%m = math.exp %a : f32\n  %r = arith.addf %o, %m : f32"
+# More operations than are written out eight times.
+MANY = "".join(f"%e{i} = math.exp %{f'n{i - 1}' if i else 'a'} : f32\n  %n{i} = arith.negf %e{i} : f32\n  " for i in range(5)) + "%r = arith.addf %o, %n4 : f32"
 PRODUCT = "%r = arith.mulf %o, %a : f32"
 LARGEST = "%r = arith.maximumf %o, %a : f32"
 DOT = "%m = arith.mulf %a, %b : f32\n  %r = arith.addf %o, %m : f32"
@@ -101,6 +103,7 @@ class Program:
         sizes = {"b": 4, "j": length, "i": KEPT}
         self.finish(self.generic([self.input([4, length, KEPT], 2)], ["bji", "bi"], SUM, sizes))
         self.finish(self.generic([self.input([4, length, KEPT], 2)], ["bji", "i"], SUM, sizes))
+        self.finish(self.generic([self.input([length, KEPT], 1)], ["ji", "i"], MANY, column))
         # Rows times a vector.
         self.finish(self.generic([self.input([KEPT, length], 0), self.input([length])], ["ij", "j", "i"], DOT, row))
         self.softmax(self.input([length, KEPT], 1), "ji", "i", column)
