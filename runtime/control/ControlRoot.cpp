@@ -298,9 +298,8 @@ void ControlRoot::admit() {
   // Who has said nothing for longest makes room.
   size_t missing = options.ranks - 1 - arrived;
   size_t most = kMostStrangers - kMostNew + missing;
-  if (isFull && !strangers.empty())
-    most = strangers.size() - 1;
-  else if (isFull && missing > 0)
+  // A stranger that says nothing makes room after a while.
+  if (isFull && strangers.empty() && missing > 0)
     fail("rank 0 has connections to " + std::to_string(arrived) +
          " other ranks, and can take no more: too many open files (ulimit -n)");
   if (strangers.size() > most)
