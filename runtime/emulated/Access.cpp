@@ -213,7 +213,7 @@ uint8_t *Warp::findShared(const Operation &op, unsigned lane, uint64_t address,
 uint8_t *Warp::findGlobal(const Operation &op, unsigned lane, uint64_t address,
                           unsigned bytes, bool isWrite) {
   Buffer *buffer = launch.lastBuffer;
-  uint64_t start = buffer ? reinterpret_cast<uint64_t>(buffer->data) : 0;
+  uint64_t start = buffer ? buffer->address : 0;
   if (!buffer || address - start >= buffer->bytes ||
       bytes > buffer->bytes - (address - start)) {
     buffer = launch.memory.find(address, bytes);
@@ -224,7 +224,7 @@ uint8_t *Warp::findGlobal(const Operation &op, unsigned lane, uint64_t address,
       return nullptr;
     }
     launch.lastBuffer = buffer;
-    start = reinterpret_cast<uint64_t>(buffer->data);
+    start = buffer->address;
   }
   uint64_t offset = address - start;
   bool isRead = op.kind != Kind::Store;

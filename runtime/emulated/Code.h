@@ -118,6 +118,7 @@ struct Operation {
   /// LaneFunction wants.
   uint8_t mode = 0;
   bool isFlushed : 1 = false;       // .ftz
+  bool isOfPairs : 1 = false;       // .f16x2, in a comparison
   bool isSaturated : 1 = false;     // .sat
   bool isRectified : 1 = false;     // .relu
   bool isInteger : 1 = false;       // .rni and so on

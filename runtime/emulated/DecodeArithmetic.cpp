@@ -442,7 +442,8 @@ static unsigned findComparison(std::string_view name) {
          std::begin(kComparisons);
 }
 
-/// setp.comparison{.and|.or|.xor}{.ftz}.type p{|q}, a, b{, {!}c}
+/// setp.comparison{.and|.or|.xor}{.ftz}.type p{|q}, a, b{, {!}c}; of pairs p is
+/// the first's result, q the second's.
 void Decoder::decodeCompare() {
   expectOperands(3, 4);
   op.kind = Kind::Compare;
@@ -453,15 +454,20 @@ void Decoder::decodeCompare() {
   op.isFlushed = take("ftz");
   op.type = takeType({Type::B16, Type::B32, Type::B64, Type::U16, Type::U32,
                       Type::U64, Type::S16, Type::S32, Type::S64, Type::F16,
-                      Type::BF16, Type::F32, Type::F64});
+                      Type::F16x2, Type::BF16, Type::BF16x2, Type::F32,
+                      Type::F64});
+  Type given = op.type;
+  op.isOfPairs = given == Type::F16x2 || given == Type::BF16x2;
+  if (op.isOfPairs)
+    op.type = given == Type::F16x2 ? Type::F16 : Type::BF16;
   op.compare = compareFunction(op);
   if (!op.compare || (op.isFlushed && !isFloat(op.type)) ||
       (op.isFlushed && op.type == Type::F64))
     fail(quoted() + " is not supported");
   op.d = predicateDestination(statement.operands[0]);
   op.e = statement.operands[0].second;
-  op.a = source(statement.operands[1], op.type);
-  op.b = source(statement.operands[2], op.type);
+  op.a = source(statement.operands[1], given);
+  op.b = source(statement.operands[2], given);
   if ((combine >= 0) != (statement.operands.size() == 4))
     fail(quoted() + " has " + std::to_string(statement.operands.size()) +
          " operands");

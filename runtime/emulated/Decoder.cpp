@@ -306,7 +306,8 @@ Slot Decoder::predicate(const Operand &operand, bool &isNegated) {
     isNegated = operand.isNegated;
     return operand.slot;
   }
-  if (operand.kind == Operand::Integer && operand.value <= 1) {
+  // Any number but 0 is true: LLVM writes -1.
+  if (operand.kind == Operand::Integer) {
     isNegated = false;
     return constant(operand.value ? kAllLanes : 0, 4);
   }

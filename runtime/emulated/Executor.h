@@ -25,18 +25,20 @@ namespace dist::emulated {
 struct Buffer;
 struct Code;
 
-/// The buffers of a device. An address of the device is one of the host. One
-/// launch at a time uses it.
+/// The buffers of a device. One launch at a time uses it.
 class Memory {
 public:
-  Memory();
+  /// An address of the device is one of the host and `base` besides. Pointers
+  /// below are the device's.
+  explicit Memory(uint64_t base = 0);
   ~Memory();
   Memory(const Memory &) = delete;
 
   /// A buffer of `bytes`, aligned to 256, of bytes 0xff that count as not
   /// written. `name` stands in reports.
   void *allocate(uint64_t bytes, const std::string &name);
-  /// Memory of the caller's, whose bytes count as written if `isWritten`.
+  /// Memory of the caller's, at an address of the host, whose bytes count as
+  /// written if `isWritten`.
   void add(void *data, uint64_t bytes, const std::string &name, bool isWritten);
   /// Forgets a buffer that begins at `data`, and frees it if it was allocated
   /// here.
@@ -49,6 +51,12 @@ public:
   /// The offset from `data` of the first of them; `bytes` if there is none.
   uint64_t findUnwritten(const void *data, uint64_t bytes) const;
 
+  uint64_t addressOf(const void *ofHost) const {
+    return reinterpret_cast<uint64_t>(ofHost) + base;
+  }
+  uint8_t *hostOf(uint64_t address) const {
+    return reinterpret_cast<uint8_t *>(address - base);
+  }
   /// The buffer that holds these bytes, or null.
   Buffer *find(uint64_t address, uint64_t bytes) const;
   /// The buffer at or below an address, or null.
@@ -58,6 +66,7 @@ private:
   friend class Launch;
   Buffer &owner(const void *data, uint64_t bytes) const;
 
+  const uint64_t base;
   std::map<uint64_t, std::unique_ptr<Buffer>> buffers;
 };
 

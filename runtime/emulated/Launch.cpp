@@ -161,7 +161,7 @@ std::string Launch::describe(uint64_t address) const {
   const Buffer *buffer = memory.below(address);
   char text[32];
   if (buffer) {
-    uint64_t offset = address - reinterpret_cast<uint64_t>(buffer->data);
+    uint64_t offset = address - buffer->address;
     // Far away an offset says nothing.
     if (offset < buffer->bytes + (uint64_t(1) << 32))
       return buffer->name + "+" + std::to_string(offset) +

@@ -32,6 +32,8 @@ constexpr uint64_t stampOf(uint64_t thread, uint32_t epoch, uint32_t syncs) {
 
 struct Buffer {
   uint8_t *data = nullptr;
+  /// Of the device.
+  uint64_t address = 0;
   uint64_t bytes = 0;
   std::string name;
   void *allocation = nullptr;

@@ -46,7 +46,7 @@ void Buffer::setWritten(uint64_t offset, uint64_t count, bool isSet) {
   }
 }
 
-Memory::Memory() = default;
+Memory::Memory(uint64_t base) : base(base) {}
 
 Memory::~Memory() {
   for (auto &[address, buffer] : buffers)
@@ -55,7 +55,7 @@ Memory::~Memory() {
 
 void Memory::add(void *data, uint64_t bytes, const std::string &name,
                  bool isWritten) {
-  uint64_t address = reinterpret_cast<uint64_t>(data);
+  uint64_t address = addressOf(data);
   auto after = buffers.lower_bound(address);
   bool overlaps = after != buffers.end() && after->first < address + bytes;
   if (after != buffers.begin()) {
@@ -67,6 +67,7 @@ void Memory::add(void *data, uint64_t bytes, const std::string &name,
                 " bytes " + (bytes ? "overlaps another one" : "is empty"));
   auto buffer = std::make_unique<Buffer>();
   buffer->data = static_cast<uint8_t *>(data);
+  buffer->address = address;
   buffer->bytes = bytes;
   buffer->name = name;
   if (!isWritten)
@@ -92,8 +93,9 @@ void *Memory::allocate(uint64_t bytes, const std::string &name) {
     std::free(allocation);
     throw;
   }
-  buffers[reinterpret_cast<uint64_t>(data)]->allocation = allocation;
-  return data;
+  uint64_t address = addressOf(data);
+  buffers[address]->allocation = allocation;
+  return reinterpret_cast<void *>(address);
 }
 
 void Memory::remove(const void *data) {
@@ -129,13 +131,13 @@ Buffer &Memory::owner(const void *data, uint64_t bytes) const {
 
 void Memory::setWritten(const void *data, uint64_t bytes, bool isWritten) {
   Buffer &buffer = owner(data, bytes);
-  buffer.setWritten(static_cast<const uint8_t *>(data) - buffer.data, bytes,
+  buffer.setWritten(reinterpret_cast<uint64_t>(data) - buffer.address, bytes,
                     isWritten);
 }
 
 uint64_t Memory::countUnwritten(const void *data, uint64_t bytes) const {
   const Buffer &buffer = owner(data, bytes);
-  uint64_t offset = static_cast<const uint8_t *>(data) - buffer.data;
+  uint64_t offset = reinterpret_cast<uint64_t>(data) - buffer.address;
   uint64_t count = 0;
   if (!buffer.written.empty())
     for (uint64_t i = 0; i < bytes; ++i)
@@ -145,7 +147,7 @@ uint64_t Memory::countUnwritten(const void *data, uint64_t bytes) const {
 
 uint64_t Memory::findUnwritten(const void *data, uint64_t bytes) const {
   const Buffer &buffer = owner(data, bytes);
-  uint64_t offset = static_cast<const uint8_t *>(data) - buffer.data;
+  uint64_t offset = reinterpret_cast<uint64_t>(data) - buffer.address;
   for (uint64_t i = 0; i < bytes && !buffer.written.empty(); ++i)
     if (!buffer.isWritten(offset + i, 1))
       return i;

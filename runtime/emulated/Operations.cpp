@@ -118,8 +118,20 @@ void Warp::executeSync(const Operation &op, uint32_t active) {
 }
 
 void Warp::compare(const Operation &op, uint32_t active) {
-  uint32_t result = op.compare(op, readSlot(op.a), readSlot(op.b));
-  uint32_t other = ~result;
+  uint32_t result, other;
+  if (op.isOfPairs) {
+    uint16_t pairs[2][2 * kLanes], halves[2][2][kLanes];
+    std::memcpy(pairs[0], readSlot(op.a), sizeof pairs[0]);
+    std::memcpy(pairs[1], readSlot(op.b), sizeof pairs[1]);
+    for (unsigned side = 0; side < 2; ++side)
+      for (unsigned i = 0; i < 2 * kLanes; ++i)
+        halves[i % 2][side][i / 2] = pairs[side][i];
+    result = op.compare(op, halves[0][0], halves[0][1]);
+    other = op.compare(op, halves[1][0], halves[1][1]);
+  } else {
+    result = op.compare(op, readSlot(op.a), readSlot(op.b));
+    other = ~result;
+  }
   if (op.vector) {
     uint32_t third = readMask(op.c, op.negatesC);
     switch (BoolOp(op.vector)) {

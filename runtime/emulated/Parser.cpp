@@ -15,7 +15,6 @@ using namespace dist::emulated;
 
 // The hardware's limits, but for that of a module's variables together.
 static constexpr uint64_t kMostVariableBytes = uint64_t(64) << 20;
-static constexpr uint32_t kMostParameterBytes = 32'764;
 
 unsigned emulated::bitsOf(Type type) {
   switch (type) {
@@ -97,6 +96,8 @@ void Parser::parseVersion() {
   if (version < 60 || version > 88)
     lexer.fail(token.line, "PTX " + Lexer::quote(token.text) +
                                " is not known; versions 6.0 to 8.8 are");
+  if (version < 81)
+    mostParameterBytes = 4'352;
 }
 
 /// .file 1 "name" and what may come behind.
@@ -306,7 +307,7 @@ void Parser::parseVariable(Space space, bool isExtern) {
   if (reinterpret_cast<uint64_t>(place) / declared.alignment % 2 == 0)
     place += declared.alignment;
   code.buffers.push_back(data);
-  variable.address = reinterpret_cast<uint64_t>(place);
+  variable.address = memory.addressOf(place);
   if (lexer.take('=')) {
     uint64_t index = 0;
     writeInitializer(declared.type, place, declared.count, index, 0);
@@ -378,11 +379,11 @@ void Parser::parseFunction(bool isKernel) {
   parsed.isKernel = isKernel;
   parsed.line = line;
   if (!isKernel)
-    parsed.results = parseParameters(parsed.paramBytes, kMostParameterBytes);
+    parsed.results = parseParameters(parsed.paramBytes, mostParameterBytes);
   Token name = lexer.expectWord("a function's name");
   parsed.interface.name = name.text;
   parsed.interface.parameters =
-      parseParameters(parsed.paramBytes, kMostParameterBytes);
+      parseParameters(parsed.paramBytes, mostParameterBytes);
   parsed.interface.parameterBytes = parsed.paramBytes;
   parseLimits(parsed.interface);
   auto [it, isNew] = code.functionIndex.try_emplace(parsed.interface.name,

@@ -114,6 +114,8 @@ private:
   uint32_t location = 0;
   uint32_t sharedEnd = 0, usedRegisters = 0;
   uint64_t variableBytes = 0;
+  /// Of a kernel: the hardware's limit, as this version of PTX has it.
+  uint32_t mostParameterBytes = 32'764;
 };
 
 } // namespace dist::emulated

@@ -31,9 +31,13 @@ using dist::emulated::Scheduler;
 static constexpr int kSharedBytes = 48 << 10, kMostSharedBytes = 227 << 10;
 static constexpr int kMostThreads = 1024, kMultiprocessors = 132;
 
+/// What makes an address of the device none of the host: who reads it there is
+/// ended by a signal, as beside a GPU.
+static constexpr uint64_t kBase = uint64_t(1) << 48;
+
 struct CUctx_st {
   int device = 0, references = 0;
-  Memory memory;
+  Memory memory{kBase};
   std::map<DevicePtr, size_t> allocations;
   size_t used = 0;
   /// What a kernel did wrong: every call returns it from then on.
@@ -137,8 +141,8 @@ static bool isPinned(const void *data, size_t bytes) {
   return begin + bytes <= first + size;
 }
 
-static uint8_t *hostOf(DevicePtr address) {
-  return reinterpret_cast<uint8_t *>(address);
+static void *pointerTo(DevicePtr address) {
+  return reinterpret_cast<void *>(address);
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,8 +289,9 @@ static Result fill(DevicePtr to, T value, size_t count, Stream stream) {
       to % sizeof(T) != 0 || !current->memory.find(to, bytes))
     return InvalidValue;
   return machine().scheduler.add(stream, [=, context = current] {
-    std::fill_n(reinterpret_cast<T *>(to), count, value);
-    context->memory.setWritten(hostOf(to), bytes);
+    std::fill_n(reinterpret_cast<T *>(context->memory.hostOf(to)), count,
+                value);
+    context->memory.setWritten(pointerTo(to), bytes);
   });
 }
 
@@ -681,7 +686,7 @@ Result cuMemFree(DevicePtr address) {
     return InvalidValue;
   machine().scheduler.runAll();
   current->used -= found->second;
-  current->memory.remove(hostOf(address));
+  current->memory.remove(pointerTo(address));
   current->allocations.erase(found);
   return Success;
 }
@@ -709,7 +714,7 @@ Result cuMemFreeHost(void *memory) {
 
 /// Reports bytes that nobody has written.
 static void checkWritten(CUctx_st &context, const char *what,
-                         const uint8_t *from, size_t bytes) {
+                         const void *from, size_t bytes) {
   if (uint64_t count = context.memory.countUnwritten(from, bytes)) {
     machine().report(std::string(what) + " reads " + std::to_string(count) +
                      " of " + std::to_string(bytes) +
@@ -735,8 +740,9 @@ Result cuMemcpyHtoDAsync(DevicePtr to, const void *from, size_t bytes,
   }
   return machine().scheduler.add(
       stream, [=, context = current, staged = std::move(staged)] {
-        std::memcpy(hostOf(to), staged.empty() ? from : staged.data(), bytes);
-        context->memory.setWritten(hostOf(to), bytes);
+        std::memcpy(context->memory.hostOf(to),
+                    staged.empty() ? from : staged.data(), bytes);
+        context->memory.setWritten(pointerTo(to), bytes);
       });
 }
 
@@ -751,8 +757,8 @@ Result cuMemcpyDtoHAsync(void *to, DevicePtr from, size_t bytes,
   if (!isBeside && stream->capture)
     return CaptureUnsupported;
   Result result = machine().scheduler.add(stream, [=, context = current] {
-    checkWritten(*context, "a copy to the host", hostOf(from), bytes);
-    std::memcpy(to, hostOf(from), bytes);
+    checkWritten(*context, "a copy to the host", pointerTo(from), bytes);
+    std::memcpy(to, context->memory.hostOf(from), bytes);
   });
   if (result == Success && !isBeside)
     machine().scheduler.runUntil([&] { return stream->queue.empty(); });
@@ -767,9 +773,10 @@ Result cuMemcpyDtoDAsync(DevicePtr to, DevicePtr from, size_t bytes,
   if (!current->memory.find(to, bytes) || !current->memory.find(from, bytes))
     return InvalidValue;
   return machine().scheduler.add(stream, [=, context = current] {
-    checkWritten(*context, "a copy on the device", hostOf(from), bytes);
-    std::memmove(hostOf(to), hostOf(from), bytes);
-    context->memory.setWritten(hostOf(to), bytes);
+    checkWritten(*context, "a copy on the device", pointerTo(from), bytes);
+    std::memmove(context->memory.hostOf(to), context->memory.hostOf(from),
+                 bytes);
+    context->memory.setWritten(pointerTo(to), bytes);
   });
 }
 

@@ -864,6 +864,17 @@ TEST(Comparisons, OfIntegersAndPredicates) {
   EXPECT_EQ(with("setp.lt.xor.s32 %q|%d, %a, %b, %c;"), (Words{0, 1, 0, 0}));
   EXPECT_EQ(with("setp.lt.s32 %q, %a, %b; xor.pred %d, %q, %c;"),
             (Words{1, 0, 1, 1}));
+  EXPECT_EQ(with("mov.pred %q, -1; and.pred %d, %q, %c;"), c);
+  // Of pairs the lower one's result is the first: -2 and 1.5 beside 0.
+  for (const char *type : {"f16x2", "bf16x2"}) {
+    Words pair = {type[0] == 'f' ? 0x3e00c000u : 0x3fc0c000u};
+    auto compare = [&](const char *results) {
+      return run("setp.lt." + std::string(type) + results + ", %a, %b;", 1,
+                 {{32, pair}, {32, {0}}});
+    };
+    EXPECT_EQ(compare(" %d|%q"), Words{1});
+    EXPECT_EQ(compare(" %q|%d"), Words{0});
+  }
   EXPECT_EQ(run("set.lt.u32.s32 %d, %a, %b;", 32, {{32, a}, {32, b}}),
             (Words{~0u, ~0u, 0, ~0u}));
   EXPECT_EQ(run("testp.subnormal.f32 %d, %a;", 1,
