@@ -542,6 +542,8 @@ func.func @main(%t: tensor<8x4xf32> {dist.input = "t"}, %i: tensor<2x1xi64> {dis
 
 def main():
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    # Whoever starts this in the background may have it ignored, and so would the processes that are interrupted here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         cases = {}
 
