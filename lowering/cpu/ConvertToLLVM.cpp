@@ -35,7 +35,8 @@ namespace {
 struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<LLVM::LLVMFuncOp> program = convertHostToLLVM(module);
+    rt::RuntimeSymbols symbols(module);
+    FailureOr<LLVM::LLVMFuncOp> program = convertHostToLLVM(module, symbols);
     if (failed(program))
       return signalPassFailure();
     annotateLoops(module);

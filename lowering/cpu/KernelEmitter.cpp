@@ -2,10 +2,10 @@
 
 #include "lowering/cpu/KernelEmitter.h"
 #include "lowering/buffers/Sums.h"
-#include "lowering/cpu/Accumulators.h"
 #include "lowering/cpu/LoopHints.h"
 #include "lowering/cpu/LoopOrder.h"
 #include "lowering/cpu/TransposeLoops.h"
+#include "lowering/kernels/Accumulators.h"
 #include "lowering/kernels/BodyEmitter.h"
 #include "lowering/kernels/KernelLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -281,8 +281,8 @@ void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
   int64_t inside = 1;
   for (const Loop &loop : loops.drop_front())
     inside *= loop.size;
-  bool isLong = llvm::is_contained(areSums, true) &&
-                count * inside > kMostTerms;
+  bool isLong =
+      llvm::is_contained(areSums, true) && count * inside > kMostTerms;
   int64_t apart = isLong ? getTurnsApart(count, inside) : count;
   auto addApart = [&](Value start, int64_t turns, MutableArrayRef<Value> sums) {
     auto own = llvm::to_vector(ValueRange(sums));
@@ -472,18 +472,17 @@ void LoopEmitter::emitRun(const Run &run, const Member *fill) {
     return emitColumns(run);
   // What has an order of its own stays in memory beside lanes. It has no say in
   // them: of fewer rows it may be a kernel of its own.
-  bool hasLanes = !outputs.empty() && !run.areTermsApart &&
-                  run.loops.back().size >= kFewestLanes &&
-                  llvm::any_of(outputs, [](const Accumulator &output) {
-                    return output.combiner &&
-                           isa<FloatType>(output.neutral.getType());
-                  });
+  bool hasLanes =
+      !outputs.empty() && !run.areTermsApart &&
+      run.loops.back().size >= kFewestLanes &&
+      llvm::any_of(outputs, [](const Accumulator &output) {
+        return output.combiner && isa<FloatType>(output.neutral.getType());
+      });
   if (hasLanes)
-    llvm::erase_if(outputs, [](const Accumulator &output) {
-      return !output.combiner;
-    });
-  numLanes = hasLanes ? llvm::bit_floor(uint64_t(std::min(
-                            run.loops.back().size, kMostLanes)))
+    llvm::erase_if(outputs,
+                   [](const Accumulator &output) { return !output.combiner; });
+  numLanes = hasLanes ? llvm::bit_floor(uint64_t(
+                            std::min(run.loops.back().size, kMostLanes)))
                       : 0;
   for (const Accumulator &output : outputs)
     depth = std::min(depth, output.from);

@@ -1,7 +1,7 @@
 //===- LoopOrder.cpp - The order of a kernel's loops on a core ------------===//
 
 #include "lowering/cpu/LoopOrder.h"
-#include "lowering/cpu/Accumulators.h"
+#include "lowering/kernels/Accumulators.h"
 
 using namespace mlir;
 using namespace mlir::dist;

@@ -136,7 +136,33 @@ static LogicalResult callAccurateFunctions(ModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
-FailureOr<LLVM::LLVMFuncOp> mlir::dist::convertHostToLLVM(ModuleOp module) {
+LowerToLLVMOptions mlir::dist::getLLVMOptions(MLIRContext *context) {
+  LowerToLLVMOptions options(context);
+  options.useBarePtrCallConv = true;
+  options.overrideIndexBitwidth(64);
+  return options;
+}
+
+void mlir::dist::populateCodePatterns(const LLVMTypeConverter &converter,
+                                      rt::RuntimeSymbols &symbols,
+                                      RewritePatternSet &patterns) {
+  rt::populateRtToLLVMPatterns(converter, symbols, patterns);
+  patterns.add<LoadBool, StoreBool>(converter);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  index::populateIndexToLLVMConversionPatterns(converter, patterns);
+  ub::populateUBToLLVMConversionPatterns(converter, patterns);
+  // Before libm: an intrinsic is vectorized, a call is not.
+  populateMathToLLVMConversionPatterns(
+      converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
+}
+
+FailureOr<LLVM::LLVMFuncOp>
+mlir::dist::convertHostToLLVM(ModuleOp module, rt::RuntimeSymbols &symbols,
+                              AddPatterns addPatterns) {
   flattenEmptyBuffers(module);
   MLIRContext *context = module.getContext();
   FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
@@ -150,36 +176,25 @@ FailureOr<LLVM::LLVMFuncOp> mlir::dist::convertHostToLLVM(ModuleOp module) {
   dropDistAttrs(module);
   StringAttr name = program.getSymNameAttr();
 
-  LowerToLLVMOptions options(context);
-  options.useBarePtrCallConv = true;
-  options.overrideIndexBitwidth(64);
   if (failed(callAccurateFunctions(module)))
     return failure();
-  LLVMTypeConverter converter(context, options);
+  LLVMTypeConverter converter(context, getLLVMOptions(context));
   auto toHandle = [](Type type) -> Type {
     return IntegerType::get(type.getContext(), 32);
   };
   converter.addConversion([=](rt::RowPlanType type) { return toHandle(type); });
   converter.addConversion([=](rt::EventType type) { return toHandle(type); });
   converter.addConversion([=](rt::TokenType type) { return toHandle(type); });
-  rt::RuntimeSymbols symbols(module);
   rt::markModules(program, symbols);
   RewritePatternSet patterns(context);
-  rt::populateRtToLLVMPatterns(converter, symbols, patterns);
-  patterns.add<LoadBool, StoreBool>(converter);
-  populateFuncToLLVMConversionPatterns(converter, patterns);
-  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-  arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  populateVectorToLLVMConversionPatterns(converter, patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  index::populateIndexToLLVMConversionPatterns(converter, patterns);
-  ub::populateUBToLLVMConversionPatterns(converter, patterns);
-  // Before libm: an intrinsic is vectorized, a call is not.
-  populateMathToLLVMConversionPatterns(
-      converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
+  populateCodePatterns(converter, symbols, patterns);
   populateMathToLibmConversionPatterns(patterns);
+  if (addPatterns)
+    addPatterns(converter, patterns);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
+  target.markOpRecursivelyLegal<ModuleOp>(
+      [](ModuleOp op) { return op->getParentOp() != nullptr; });
   if (failed(applyFullConversion(module, target, std::move(patterns))))
     return failure();
   return module.lookupSymbol<LLVM::LLVMFuncOp>(name);
@@ -254,8 +269,7 @@ static SmallVector<int64_t> getResultNumbers(ModuleOp module) {
 /// live through the whole program would be spilled, in time quadratic in their
 /// number. `results` has the numbers of the results whose buffers are the last
 /// ones.
-static void readTables(LLVM::LLVMFuncOp program,
-                           ArrayRef<int64_t> results) {
+static void readTables(LLVM::LLVMFuncOp program, ArrayRef<int64_t> results) {
   OpBuilder builder(program->getContext());
   Location loc = program.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());

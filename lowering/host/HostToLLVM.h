@@ -8,17 +8,34 @@
 #ifndef DIST_LOWERING_HOST_HOSTTOLLVM_H
 #define DIST_LOWERING_HOST_HOSTTOLLVM_H
 
+#include "lowering/rt/ConvertRtToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace mlir::dist {
 
-/// Converts the module, whose memory is planned, to the LLVM dialect:
-/// upstream's patterns and those of the rt dialect. An i1 in memory is a byte.
-/// Returns the entry function, whose arguments are the rank, the buffers, the
-/// arena and the status word; makeEntryPoint is called last. Fails, with an
-/// error, if the module has no such function or an op that has no conversion.
-FailureOr<LLVM::LLVMFuncOp> convertHostToLLVM(ModuleOp module);
+/// Options, and patterns of the dialects that the host and every device have:
+/// upstream's, without calls of a library, and those of the rt dialect. An i1
+/// in memory is a byte.
+LowerToLLVMOptions getLLVMOptions(MLIRContext *context);
+void populateCodePatterns(const LLVMTypeConverter &converter,
+                          rt::RuntimeSymbols &symbols,
+                          RewritePatternSet &patterns);
+
+/// Adds what a target has besides.
+using AddPatterns =
+    llvm::function_ref<void(const LLVMTypeConverter &, RewritePatternSet &)>;
+
+/// Converts the module, whose memory is planned, to the LLVM dialect. Modules
+/// in it, of devices, stay. Returns the entry function, whose arguments are the
+/// rank, the buffers, the arena and the status word; makeEntryPoint is called
+/// last. Fails, with an error, if the module has no such function or an op that
+/// has no conversion.
+FailureOr<LLVM::LLVMFuncOp> convertHostToLLVM(ModuleOp module,
+                                              rt::RuntimeSymbols &symbols,
+                                              AddPatterns addPatterns = {});
 
 /// Fuses each product with the sum that alone reads it, if both may be
 /// contracted. LLVM would fuse only those that are neighbours after its

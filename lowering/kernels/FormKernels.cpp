@@ -35,6 +35,8 @@ static llvm::hash_code hashKernel(FunctionOpInterface kernel) {
 static bool areEqual(FunctionOpInterface a, FunctionOpInterface b) {
   return a.getFunctionType() == b.getFunctionType() &&
          a.getAllArgAttrs() == b.getAllArgAttrs() &&
+         a->getDiscardableAttrDictionary() ==
+             b->getDiscardableAttrDictionary() &&
          OperationEquivalence::isRegionEquivalentTo(
              &a.getFunctionBody(), &b.getFunctionBody(),
              OperationEquivalence::IgnoreLocations);

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_ACCUMULATORS_H
-#define DIST_LOWERING_CPU_ACCUMULATORS_H
+#ifndef DIST_LOWERING_KERNELS_ACCUMULATORS_H
+#define DIST_LOWERING_KERNELS_ACCUMULATORS_H
 
 #include "lowering/kernels/KernelLoops.h"
 
@@ -40,4 +40,4 @@ bool accumulates(const KernelGroup &group, ArrayRef<unsigned> members,
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_ACCUMULATORS_H
+#endif // DIST_LOWERING_KERNELS_ACCUMULATORS_H

@@ -1,6 +1,6 @@
 //===- Accumulators.cpp - What a run's loops accumulate -------------------===//
 
-#include "lowering/cpu/Accumulators.h"
+#include "lowering/kernels/Accumulators.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "lowering/buffers/Sums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
