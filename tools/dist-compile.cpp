@@ -30,7 +30,7 @@ static cl::opt<std::string> output("o", cl::desc("The bundle: a folder"),
                                    cl::value_desc("OUT.dist"), cl::Required,
                                    cl::cat(category));
 static cl::opt<std::string> target("target",
-                                   cl::desc("What to compile for: cpu"),
+                                   cl::desc("What to compile for: cpu, cuda"),
                                    cl::init("cpu"), cl::cat(category));
 static cl::opt<std::string>
     linkOption("link",
@@ -45,6 +45,10 @@ static cl::opt<std::string> dumpLLVM("dump-llvm",
 static cl::opt<std::string>
     dumpAssembly("dump-asm", cl::desc("Also write the assembly here"),
                  cl::value_desc("FILE.s"), cl::cat(category));
+static cl::opt<std::string>
+    dumpPtx("dump-ptx",
+            cl::desc("With --target cuda: also write the GPU's code here"),
+            cl::value_desc("FILE.ptx"), cl::cat(category));
 static cl::opt<bool> statistics("statistics",
                                 cl::desc("Print memory and numbers of kernels"),
                                 cl::cat(category));
@@ -61,6 +65,12 @@ static LogicalResult run() {
   options.target = findTarget(target);
   if (!options.target)
     return failure();
+  if (!dumpPtx.empty() && target != "cuda") {
+    llvm::errs() << "dist-compile: error: --dump-ptx " << dumpPtx
+                 << ": there is none for --target " << target
+                 << ": give --target cuda\n";
+    return failure();
+  }
   DialectRegistry registry;
   registerAll(registry);
   MLIRContext context(registry);
@@ -102,6 +112,7 @@ static LogicalResult run() {
   options.codegen.optLevel = common.getOptLevel();
   options.codegen.dumpLLVM = dumpLLVM;
   options.codegen.dumpAssembly = dumpAssembly;
+  options.codegen.dumpPtx = dumpPtx;
   options.codegen.beginStage = [&](StringRef name,
                                    StringRef what) -> TimingScope & {
     return stages.begin(name, what);

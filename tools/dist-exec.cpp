@@ -184,6 +184,8 @@ int main(int argc, char **argv) {
   add("--mpi", options.run.mpi, mpiHelp, {Kind::Text, "openmpi|mpich"});
   add("--reductions", options.run.reductions, reductionsHelp,
       {Kind::Text, "place|mpi", {"place", "mpi"}});
+  add("--driver", options.run.driver, driverHelp,
+      {Kind::Text, "emulated|FILE.so"});
   add("--port", options.run.port, portHelp, {Kind::Whole, "N"});
   add("--repeat", options.run.repeat, repeatHelp, {Kind::Whole, "N"});
   add("--trace", options.trace,

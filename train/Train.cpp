@@ -32,6 +32,10 @@ public:
   }
 
   bool next(const host::Holdings &held, host::Inputs &inputs) override;
+  /// Where a checkpoint is due.
+  bool readsArguments() const override {
+    return isRunning && folder && options.isSaved(position.step + 1);
+  }
 
 private:
   void finish(const host::Holdings &held);

@@ -28,8 +28,9 @@ struct CodegenOptions {
   std::string cpu;
   /// 0 to 3.
   unsigned optLevel = 3;
-  /// Files to write the LLVM IR after, and the assembly, to; "" for none.
-  std::string dumpLLVM, dumpAssembly;
+  /// Files to write the LLVM IR after, and the assembly, to; "" for none. PTX
+  /// is that of a GPU's kernels.
+  std::string dumpLLVM, dumpAssembly, dumpPtx;
   /// Each access to memory is checked by AddressSanitizer, whose runtime the
   /// process that loads the code must have.
   bool checksAddresses = false;

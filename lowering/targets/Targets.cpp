@@ -2,6 +2,7 @@
 
 #include "lowering/targets/Targets.h"
 #include "lowering/cpu/CpuTarget.h"
+#include "lowering/gpu/GpuTarget.h"
 #include "lowering/pipeline/Pipeline.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -9,7 +10,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 ArrayRef<const Target *> mlir::dist::getTargets() {
-  static const Target *const targets[] = {&getCpuTarget()};
+  static const Target *const targets[] = {&getCpuTarget(), &getGpuTarget()};
   return targets;
 }
 

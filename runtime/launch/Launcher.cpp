@@ -18,7 +18,7 @@ using namespace dist;
 
 /// Those of this build: a new backend is one line here.
 static const BackendLauncher *const launchers[] = {
-    &threadsLauncher(), &processesLauncher(), &mpiLauncher()};
+    &threadsLauncher(), &processesLauncher(), &mpiLauncher(), &cudaLauncher()};
 
 static const BackendLauncher &findLauncher(const std::string &name) {
   if (name.empty())
@@ -33,8 +33,9 @@ static const BackendLauncher &findLauncher(const std::string &name) {
 }
 
 static const BackendLauncher &findLauncher(const RunOptions &options) {
-  return options.processes ? processesLauncher()
-                           : findLauncher(options.backend);
+  return options.processes && options.backend.empty()
+             ? processesLauncher()
+             : findLauncher(options.backend);
 }
 
 static void checkBackend(const RunOptions &options) {
@@ -46,8 +47,7 @@ static void checkBackend(const RunOptions &options) {
     throw Error("-n with --backend mpi: mpirun starts the ranks: mpirun -n " +
                 std::to_string(options.processes) +
                 " dist-exec … --backend mpi, without -n at the end");
-  if (options.processes && !options.backend.empty() &&
-      &launcher != &findLauncher(options.backend))
+  if (options.processes && &launcher == &threadsLauncher())
     throw Error("-n is --backend processes: leave out --backend " +
                 options.backend);
   if (!options.inputs.empty() && options.inputs != "shared" &&
@@ -57,6 +57,12 @@ static void checkBackend(const RunOptions &options) {
   const std::string &reductions = options.reductions;
   if (!reductions.empty() && reductions != "place" && reductions != "mpi")
     throw Error("--reductions " + reductions + ": expected place or mpi");
+  bool isOnGpu = &launcher == &cudaLauncher();
+  if (!isOnGpu && !options.driver.empty())
+    throw Error("--driver is for GPUs: give --backend cuda");
+  if (isOnGpu && (options.trace || !options.streams.hasThreads()))
+    throw Error(std::string(options.trace ? "--trace" : "--streams") +
+                " is for ranks on CPUs: --backend cuda does not have it yet");
   if (&launcher != &mpiLauncher()) {
     if (reductions == "mpi")
       throw Error("--reductions mpi: these are MPI's own: give --backend mpi");

@@ -1,6 +1,7 @@
 //===- ProcessesLauncher.cpp - Ranks as processes of this host ------------===//
 
 #include "runtime/launch/ProcessesLauncher.h"
+#include "runtime/cuda/CudaRank.h"
 #include "runtime/launch/RunMessages.h"
 #include "runtime/processes/ProcessesRun.h"
 
@@ -73,9 +74,14 @@ public:
     return sum;
   }
 
-  /// In the first process; none: no step follows.
-  void set(const Inputs *inputs) {
+  /// In the first process, before all steps.
+  void begin(const StepControl &control) {
+    header->readsArguments = control.readsArguments();
+  }
+  /// Likewise, before each; none: no step follows.
+  void set(const Inputs *inputs, const StepControl &control) {
     header->goesOn = inputs != nullptr;
+    begin(control);
     for (size_t i = 0; inputs && i < slots.size(); ++i) {
       if (!slots[i].data)
         continue;
@@ -97,10 +103,11 @@ public:
             manifest.arguments[i].sourceShape(), slots[i].data, nullptr};
     return header->goesOn ? &values : nullptr;
   }
+  bool readsArguments() const { return header->readsArguments; }
 
 private:
   struct Header {
-    bool goesOn = true;
+    bool goesOn = true, readsArguments = true;
   };
   struct Slot {
     void *data = nullptr;
@@ -154,18 +161,35 @@ struct AskedSteps final : StepSource {
       : run(run), values(values) {}
   void next() override { run.ask({Next, ""}); }
   const Inputs *inputs() override { return values.get(); }
+  bool readsArguments() const override { return values.readsArguments(); }
 
   ProcessesRun &run;
   SharedInputs &values;
 };
 
-struct ProcessesLauncher final : BackendLauncher {
+struct ProcessesLauncher : BackendLauncher {
   const char *name() const override { return "processes"; }
   const char *target() const override { return "cpu"; }
   Most most() const override { return {1024, "on one host"}; }
   RanksResult run(const Program &program, const Arguments &arguments,
                   const RunOptions &options,
                   const TakeResults &take) const override;
+  /// In a rank's process: what it computes on besides the host, if anything.
+  virtual Backend *makeDevice(dist_rank &rank, const Program &program,
+                              const RunOptions &options) const {
+    return nullptr;
+  }
+};
+
+struct CudaLauncher final : ProcessesLauncher {
+  const char *name() const override { return "cuda"; }
+  const char *target() const override { return "cuda"; }
+  Backend *makeDevice(dist_rank &rank, const Program &program,
+                      const RunOptions &options) const override {
+    // Not destroyed, as its memory is not (below).
+    auto &driver = *new cuda::Driver(options.driver);
+    return new CudaRank(driver, rank, program);
+  }
 };
 
 } // namespace
@@ -196,8 +220,10 @@ RanksResult ProcessesLauncher::run(const Program &program,
                    timeoutOf(options));
   Places places(manifest, run.shared());
   std::optional<SharedInputs> values;
-  if (options.stepControl)
+  if (options.stepControl) {
     values.emplace(manifest, run.shared());
+    values->begin(*options.stepControl);
+  }
   SharedHoldings holdings(manifest, run, places);
   RanksResult result;
   result.times.resize(ranks);
@@ -210,13 +236,18 @@ RanksResult ProcessesLauncher::run(const Program &program,
         arguments.checkUnchanged();
       isFirst = false;
       values->set(options.stepControl->next(holdings, inputs) ? &inputs
-                                                              : nullptr);
+                                                              : nullptr,
+                  *options.stepControl);
       return Message{Next, ""};
     }
     result.times[rank] = readTimes(message.text);
     return std::nullopt;
   };
-  bool ok = run.run([&](dist_rank &rank) -> int32_t {
+  bool ok = run.run([&](dist_rank &host) -> int32_t {
+    Backend *device = makeDevice(host, program, options);
+    dist_rank onDevice(host.topology, host.index,
+                       device ? *device : host.backend);
+    dist_rank &rank = device ? onDevice : host;
     // Not destroyed: the process ends, and others read its memory until then.
     auto &executor = *new Executor(program, arguments, options.padding);
     if (options.stepControl) {
@@ -240,5 +271,10 @@ RanksResult ProcessesLauncher::run(const Program &program,
 
 const BackendLauncher &dist::processesLauncher() {
   static const ProcessesLauncher launcher;
+  return launcher;
+}
+
+const BackendLauncher &dist::cudaLauncher() {
+  static const CudaLauncher launcher;
   return launcher;
 }

@@ -20,13 +20,13 @@ static constexpr struct {
 } kOptionsOfTools[] = {
     {"dist-calibrate", "link o ranks"},
     {"dist-compile",
-     "allow-unmatched assume-masks bind dump-asm dump-llvm dump-spmd f64 "
-     "fuse-transposes halos join-halos link machine mcpu mesh o opt-level "
+     "allow-unmatched assume-masks bind dump-asm dump-llvm dump-ptx dump-spmd "
+     "f64 fuse-transposes halos join-halos link machine mcpu mesh o opt-level "
      "overlap overlap-memory plan recompute schedule schedule-name statistics "
      "target turns v weights"},
     {"dist-exec",
-     "backend bind-address dry-run input inputs json link mpi n output port "
-     "random rank-memory ranks reductions repeat streams timeout trace "
+     "backend bind-address driver dry-run input inputs json link mpi n output "
+     "port random rank-memory ranks reductions repeat streams timeout trace "
      "weights"},
     {"dist-import", "bind locations o operators weights"},
     {"dist-report",
@@ -35,7 +35,8 @@ static constexpr struct {
      "schedule schedule-name simulate timeline turns v"},
     {"dist-run",
      "accumulate allow-nonfinite allow-unmatched assume-masks atol backend "
-     "bind bind-address curve data dump-spmd expect fuse-transposes halos "
+     "bind bind-address curve data driver dump-spmd expect fuse-transposes "
+     "halos "
      "in-order input inputs join-halos json link loss loss-of machine mcpu "
      "mesh mpi n opt-level optimizer output overlap overlap-memory "
      "perturbed-runs plan port random recompute reductions reference repeat "

@@ -266,10 +266,14 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
 }
 
 /// Gives the rank its arguments, result buffers and scratch. Throws Error.
-void Executor::prepare(dist_rank &rank, bool ownsArguments) {
+void Executor::prepare(dist_rank &rank, bool isStepped) {
   const Manifest &manifest = program.manifest;
   bool isHost = rank.backend.sharesHostMemory();
-  prepareArguments(rank, ownsArguments);
+  prepareArguments(rank, /*ownsArguments=*/isStepped);
+  for (size_t i = 0; isStepped && !isHost && i < places.size(); ++i)
+    copies.push_back(places[i] ? rank.backend.allocateForPeers(
+                                     manifest.arguments[i].localBytes())
+                               : nullptr);
   for (const TensorDesc &desc : manifest.results) {
     // A new value lies where the old one did.
     std::shared_ptr<void> place = desc.updates
@@ -277,7 +281,10 @@ void Executor::prepare(dist_rank &rank, bool ownsArguments) {
                                       : allocate(rank, desc.localBytes());
     results.push_back(place.get());
     std::shared_ptr<void> part =
-        isHost ? place : dist::allocate(desc.localBytes());
+        isHost ? place
+        : isStepped && desc.updates
+            ? copies[*desc.updates]
+            : rank.backend.allocateForPeers(desc.localBytes());
     parts.push_back({desc.dtype, desc.localShape, part.get(), part});
   }
   arena = allocate(rank, manifest.arenaBytes).get();
@@ -285,12 +292,23 @@ void Executor::prepare(dist_rank &rank, bool ownsArguments) {
       allocate(rank, (1 + manifest.checks.size()) * sizeof(int64_t)).get());
 }
 
-/// Brings the results to where the host reads them.
-bool Executor::takeResults(dist_rank &rank) {
+/// Brings arguments to where the host reads them.
+bool Executor::takeArguments(dist_rank &rank) {
+  for (size_t i = 0; i < copies.size(); ++i)
+    if (copies[i] &&
+        !rank.backend.download(copies[i].get(), places[i].get(),
+                               program.manifest.arguments[i].localBytes()))
+      return false;
+  return true;
+}
+
+/// Likewise results; of a step those that update no argument.
+bool Executor::takeResults(dist_rank &rank, bool isStepped) {
   if (rank.backend.sharesHostMemory())
     return true;
   for (size_t i = 0; i < results.size(); ++i)
-    if (!rank.backend.download(parts[i].data, results[i], parts[i].bytes()))
+    if (!(isStepped && program.manifest.results[i].updates) &&
+        !rank.backend.download(parts[i].data, results[i], parts[i].bytes()))
       return false;
   return true;
 }
@@ -303,9 +321,11 @@ int32_t Executor::runSteps(dist_rank &rank, StepSource &steps,
                            const std::function<void()> &ready) {
   const Manifest &manifest = program.manifest;
   Backend &backend = rank.backend;
-  prepare(rank, /*ownsArguments=*/true);
+  prepare(rank, /*isStepped=*/true);
   ready();
   for (;;) {
+    if (steps.readsArguments() && !takeArguments(rank))
+      return 1;
     if (!backend.meet())
       return 1;
     if (rank.index == 0)
@@ -326,6 +346,8 @@ int32_t Executor::runSteps(dist_rank &rank, StepSource &steps,
     if (int32_t failed = rank.callMain(program.entry, args.data(),
                                        results.data(), arena, status))
       return failed;
+    if (!takeResults(rank, /*isStepped=*/true))
+      return 1;
   }
   return 0;
 }
@@ -348,5 +370,5 @@ int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
       return failed;
     repetitions.push_back({start, nowNanos()});
   }
-  return takeResults(rank) ? 0 : 1;
+  return takeResults(rank, /*isStepped=*/false) ? 0 : 1;
 }

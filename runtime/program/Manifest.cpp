@@ -433,7 +433,7 @@ static Manifest readManifest(const Json &json) {
     throw Error("version " + std::to_string(version) + "; this program reads " +
                 std::to_string(manifestVersion) + ": compile the bundle again");
   int64_t abi = integerOf(json.at("abi"));
-  if (abi != DIST_ABI_VERSION)
+  if (abi < DIST_ABI_OLDEST || abi > DIST_ABI_VERSION)
     throw Error("compiled for runtime interface " + std::to_string(abi) +
                 "; this is " + std::to_string(DIST_ABI_VERSION) +
                 ": compile the bundle again");

@@ -5,42 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
+#include <tuple>
 
 using namespace dist;
-
-/// Elements that a rank gives and receives (runtime.h).
-static std::pair<int64_t, int64_t> elementsOf(const CollectiveCall &call,
-                                              const Communicator &comm) {
-  int64_t whole = call.outer * call.whole * call.inner;
-  int64_t rows = blockRows(comm.sizes, call.whole);
-  int64_t block = call.outer * rows * call.inner;
-  int64_t halo = call.outer * (call.low + call.high) * call.inner;
-  switch (call.kind) {
-  case CollectiveKind::AllReduce:
-  case CollectiveKind::Broadcast:
-  case CollectiveKind::Permute:
-    return {call.whole, call.whole};
-  case CollectiveKind::AllGather:
-    return {block, whole};
-  case CollectiveKind::ReduceScatter:
-    return {whole, block};
-  case CollectiveKind::AllToAll:
-    return {whole * call.middle * blockRows(comm.sizes, call.concatWhole),
-            block * call.middle * call.concatWhole};
-  case CollectiveKind::Halo:
-    return {block, block + halo};
-  case CollectiveKind::HaloReduce:
-    return {block + halo, block};
-  case CollectiveKind::GatherRows:
-  case CollectiveKind::ReduceRows: {
-    int64_t named = call.plan->indices.size() * call.outer * call.inner;
-    bool gathers = call.kind == CollectiveKind::GatherRows;
-    return {gathers ? block : named, gathers ? named : block};
-  }
-  }
-  return {0, 0};
-}
 
 /// FNV-1a over words.
 static uint64_t sumOf(const void *data, int64_t bytes) {
@@ -57,9 +24,7 @@ static uint64_t sumOf(const void *data, int64_t bytes) {
 
 InFlight::InFlight(const CollectiveCall &call, const Topology &topology)
     : call(call), topology(topology) {
-  auto [in, out] = elementsOf(call, topology.comms[call.comm]);
-  inBytes = in * dtypeBytes(call.dtype);
-  outBytes = out * dtypeBytes(call.dtype);
+  std::tie(inBytes, outBytes) = bytesOf(call, topology.comms[call.comm]);
   if (call.in != call.out)
     std::memset(call.out, 255, outBytes);
   inSum = sumOf(call.in, inBytes);

@@ -418,6 +418,38 @@ int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
   return finish(rank, ok);
 }
 
+int32_t dist_read(dist_rank *rank, const void *from, int64_t bytes, void *to) {
+  bool ok = guarded(rank, [&] {
+    return rank->backend.streamSync(0) &&
+           rank->backend.download(to, from, bytes);
+  });
+  return finish(rank, ok);
+}
+
+int32_t dist_write(dist_rank *rank, void *to, int64_t bytes, const void *from) {
+  bool ok = guarded(rank, [&] {
+    return rank->backend.streamSync(0) && rank->backend.upload(to, from, bytes);
+  });
+  return finish(rank, ok);
+}
+
+const void *dist_constant(dist_rank *rank, const void *from, int64_t bytes) {
+  const void *there = nullptr;
+  bool ok = guarded(rank, [&] {
+    there = rank->backend.constant(from, bytes);
+    return there != nullptr;
+  });
+  finish(rank, ok);
+  return there;
+}
+
+int32_t dist_launch(dist_rank *rank, int32_t kernel, int32_t count,
+                    const uint64_t *values) {
+  bool ok = guarded(
+      rank, [&] { return rank->backend.launch(kernel, count, values); });
+  return finish(rank, ok);
+}
+
 void dist_mark(dist_rank *rank, const char *module) {
   if (rank->tracing)
     rank->backend.mark(module);

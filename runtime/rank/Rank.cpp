@@ -73,6 +73,44 @@ std::string dist::toString(const CollectiveCall &call,
   return text;
 }
 
+std::pair<int64_t, int64_t> dist::bytesOf(const CollectiveCall &call,
+                                          const Communicator &comm) {
+  int64_t element = call.outer * call.inner * dtypeBytes(call.dtype);
+  int64_t whole = element * call.whole;
+  int64_t block = element * blockRows(comm.sizes, call.whole);
+  int64_t halo = element * (call.low + call.high);
+  switch (call.kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::Broadcast:
+  case CollectiveKind::Permute:
+    return {whole, whole};
+  case CollectiveKind::AllGather:
+    return {block, whole};
+  case CollectiveKind::ReduceScatter:
+    return {whole, block};
+  case CollectiveKind::AllToAll:
+    return {whole * call.middle * blockRows(comm.sizes, call.concatWhole),
+            block * call.middle * call.concatWhole};
+  case CollectiveKind::Halo:
+    return {block, block + halo};
+  case CollectiveKind::HaloReduce:
+    return {block + halo, block};
+  case CollectiveKind::GatherRows:
+    return {block, element * call.plan->indices.size()};
+  case CollectiveKind::ReduceRows:
+    return {element * call.plan->indices.size(), block};
+  }
+  return {0, 0};
+}
+
+std::shared_ptr<void> Backend::allocateForPeers(int64_t bytes) {
+  constexpr size_t kAlignment = 64;
+  std::pmr::memory_resource *memory = peerMemory();
+  return {memory->allocate(bytes, kAlignment), [memory, bytes](void *data) {
+            memory->deallocate(data, bytes, kAlignment);
+          }};
+}
+
 uint64_t dist::fingerprint(const CollectiveCall &call) {
   uint64_t hash = 0x9e3779b97f4a7c15ull;
   auto mix = [&](uint64_t value) {

@@ -87,6 +87,10 @@ struct Site {
 std::string toString(const CollectiveCall &call,
                      const std::vector<Site> &sites);
 
+/// Bytes of a rank's operand and of its result (runtime.h).
+std::pair<int64_t, int64_t> bytesOf(const CollectiveCall &call,
+                                    const Communicator &comm);
+
 /// Hash over what must be equal on all members of a group.
 uint64_t fingerprint(const CollectiveCall &call);
 
@@ -164,6 +168,13 @@ public:
   /// On stream 0.
   virtual bool contract(const ContractCall &call) = 0;
   virtual bool convolve(const ConvolveCall &call) = 0;
+  /// On stream 0; kernels are the device's alone (runtime.h).
+  virtual bool launch(int32_t kernel, int32_t count, const uint64_t *values) {
+    return fail("a kernel's launch, and this backend has no device");
+  }
+  /// Where the backend computes with a constant of the program, which is at
+  /// `data`; null after a failure.
+  virtual const void *constant(const void *data, int64_t bytes) { return data; }
   /// What stream 0 does next is for this module; in traced runs alone.
   virtual void mark(const char *module) {}
 
@@ -180,6 +191,8 @@ public:
   virtual std::pmr::memory_resource *peerMemory() {
     return std::pmr::get_default_resource();
   }
+  /// A part of that. It takes no memory until it is written to.
+  std::shared_ptr<void> allocateForPeers(int64_t bytes);
   /// Whether that is the host's memory, so that data can be used in place; if
   /// not, all goes through the three functions below.
   virtual bool sharesHostMemory() const = 0;

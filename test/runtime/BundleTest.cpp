@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 TEST(Bundle, MalformedOnesGiveErrors) {
   EXPECT_TRUE(contains(errorOf([] { loadBundle("no.dist"); }),
                        "no.dist/manifest.json: cannot open"));
-  auto parse = [](const std::string &from, const char *to) {
+  auto parse = [](const std::string &from, const std::string &to) {
     std::string text = makeManifest().toJson();
     size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from << " is not in " << text;
@@ -36,6 +36,14 @@ TEST(Bundle, MalformedOnesGiveErrors) {
   EXPECT_TRUE(contains(
       parse("\"abi\": " + std::to_string(DIST_ABI_VERSION), "\"abi\": 97"),
       "compiled for runtime interface 97"));
+  // What came since the oldest was added.
+  auto ofVersion = [](int version) {
+    return "\"abi\": " + std::to_string(version);
+  };
+  EXPECT_EQ(parse(ofVersion(DIST_ABI_VERSION), ofVersion(DIST_ABI_OLDEST)), "");
+  EXPECT_TRUE(contains(
+      parse(ofVersion(DIST_ABI_VERSION), ofVersion(DIST_ABI_OLDEST - 1)),
+      "compiled for runtime interface 4"));
   EXPECT_TRUE(contains(parse("\"mesh\"", "\"mash\""), "m.json"));
   EXPECT_TRUE(contains(parse("{", "["), "m.json"));
   EXPECT_TRUE(contains(parse("\"name\": \"tp\"", "\"name\": \"pp\""),

@@ -280,7 +280,7 @@ TEST(Launcher, NamesTheBackendsThereAre) {
               launch(program, {{"x", makeInput()}}, options);
             }),
             "--backend nccl: not in this build; known are threads, processes, "
-            "mpi");
+            "mpi, cuda");
 }
 
 TEST_P(Executor, FailureOfARankIsTheError) {
@@ -576,7 +576,7 @@ TEST(DistExec, ErrorsExitWithOneAndSayWhy) {
         "error: --input x=none.npy: none.npy: cannot open");
   fails(bundle + " --input x=random --backend nccl",
         "--backend nccl: not in this build; known are threads, processes, "
-        "mpi");
+        "mpi, cuda");
   fails(bundle + " --input x=random --repeat 0", "--repeat");
   fails(bundle + " --input x=random --repeat 99999999999999999999",
         "expected a whole number below 2^63");

@@ -163,7 +163,10 @@ host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
   // Their path may be no UTF-8, as what stands in a manifest must be.
   module->removeAttr(kWeightsAttr);
   BundleOptions options;
-  options.target = findTarget(host::targetOf(backend));
+  // What is compared with is the CPU's, whatever runs the ranks: so the two
+  // share no kernels.
+  options.target =
+      findTarget(form == Form::Fast ? host::targetOf(backend) : "cpu");
   if (!options.target)
     throw host::Error("--backend " + backend + " needs that target");
   options.codegen.cpu = common.cpu;

@@ -38,6 +38,8 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
       port("port", cl::desc(host::portHelp), cl::init(0), cl::cat(category)),
       reductions("reductions", cl::desc(host::reductionsHelp),
                  cl::value_desc("place|mpi"), cl::cat(category)),
+      driver("driver", cl::desc(host::driverHelp),
+             cl::value_desc("emulated|FILE.so"), cl::cat(category)),
       timeout("timeout", cl::desc(host::timeoutHelp), cl::value_desc("SECONDS"),
               cl::cat(category)),
       inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
@@ -127,6 +129,7 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   options.inputs = inputsFrom;
   options.mpi = mpi;
   options.reductions = reductions;
+  options.driver = driver;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();

@@ -88,6 +88,9 @@ public:
   /// Called before each step, on one thread, with all ranks waiting: sets the
   /// inputs that change, and returns whether there is a step.
   virtual bool next(const Holdings &held, Inputs &inputs) = 0;
+  /// Whether the call of `next` that follows takes arguments, or results that
+  /// update them. Where the host cannot read a rank's memory, they are copied.
+  virtual bool readsArguments() const { return true; }
 };
 
 /// What leads the ranks of a run from step to step; each process has its own.
@@ -99,6 +102,8 @@ public:
   /// Called by each rank after that: the inputs that change, or null if no step
   /// follows.
   virtual const Inputs *inputs() = 0;
+  /// As StepControl; of each rank.
+  virtual bool readsArguments() const { return true; }
 };
 
 /// When a rank ran dist_main, in nanoseconds of the steady clock.
@@ -137,8 +142,10 @@ public:
       dist_rank &rank, StepSource &steps,
       const std::function<void()> &ready = [] {});
 
-  /// The memory of argument `index`, while no step runs.
-  const void *argumentAt(size_t index) const { return places[index].get(); }
+  /// Where the host reads argument `index`, while no step runs.
+  const void *argumentAt(size_t index) const {
+    return copies.empty() ? places[index].get() : copies[index].get();
+  }
   const void *resultAt(size_t index) const { return parts[index].data; }
   const void *at(const HeldBytes &what) const {
     const void *data =
@@ -158,8 +165,9 @@ private:
   bool fill(dist_rank &rank, size_t index);
   void placeArgument(dist_rank &rank, size_t index, bool owns);
   void prepareArguments(dist_rank &rank, bool ownsArguments);
-  void prepare(dist_rank &rank, bool ownsArguments = false);
-  bool takeResults(dist_rank &rank);
+  void prepare(dist_rank &rank, bool isStepped = false);
+  bool takeArguments(dist_rank &rank);
+  bool takeResults(dist_rank &rank, bool isStepped);
 
   const Program &program;
   const Arguments &arguments;
@@ -172,6 +180,8 @@ private:
   std::vector<std::shared_ptr<void>> owners;
   /// For each argument of the manifest, except those that are joined.
   std::vector<std::shared_ptr<void>> places;
+  /// Of a run by steps whose memory the host cannot read: the same, there.
+  std::vector<std::shared_ptr<void>> copies;
   std::vector<void *> args, results;
   void *arena = nullptr;
   int64_t *status = nullptr;

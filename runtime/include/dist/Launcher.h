@@ -66,6 +66,9 @@ struct RunOptions {
   /// "place", or "": sums are in the order of ranks' places, with the bits of
   /// threads. "mpi": as MPI has them, which differ by rounding.
   std::string reductions;
+  /// Of "cuda": "" for NVIDIA's driver, "emulated" for one without a GPU, or a
+  /// path.
+  std::string driver;
   /// If not 0, the backend is "processes", and the mesh must have as many
   /// devices.
   int64_t processes = 0;

@@ -59,6 +59,10 @@ inline constexpr char mpiHelp[] =
 inline constexpr char inputsHelp[] =
     "With --backend mpi, who reads the files of --input: shared, each rank its "
     "part (default), or root, rank 0, which sends others theirs";
+inline constexpr char driverHelp[] =
+    "With --backend cuda: emulated, which runs the GPU's code without a GPU, "
+    "emulated:reverse or emulated:SEED in another order, or a library's path "
+    "(default: NVIDIA's driver)";
 inline constexpr char reductionsHelp[] =
     "Sums of floats over ranks: place, in the order of ranks, with the same "
     "bits everywhere (default); mpi, as MPI has them, with --backend mpi: "

@@ -45,7 +45,9 @@
 extern "C" {
 #endif
 
-#define DIST_ABI_VERSION 5
+#define DIST_ABI_VERSION 6
+/// Programs of this version and later ones are run: the rest was added to it.
+#define DIST_ABI_OLDEST 5
 /// Stack of the thread that runs dist_main, at least. Generated code takes up
 /// to an eighth of it, what it calls the rest.
 #define DIST_STACK_BYTES (8 << 20)
@@ -123,6 +125,26 @@ typedef void (*dist_main_fn)(dist_rank *rank, void *const *args,
 /// order. Members differ in these axes only. An empty list of axes is a group
 /// of one.
 DIST_API int64_t dist_comm_index(dist_rank *rank, int32_t comm);
+
+/// Copies what the program must know on the host: waits for stream 0. Where the
+/// two share their memory, programs load instead.
+DIST_API int32_t dist_read(dist_rank *rank, const void *from, int64_t bytes,
+                           void *to);
+
+/// The other way: what the program has computed on the host, after the work of
+/// stream 0 so far.
+DIST_API int32_t dist_write(dist_rank *rank, void *to, int64_t bytes,
+                            const void *from);
+
+/// Where the device has `bytes` of the program's constants. Does not return
+/// without them.
+DIST_API const void *dist_constant(dist_rank *rank, const void *from,
+                                   int64_t bytes);
+
+/// Launches kernel `kernel` of the program's device code, on stream 0. Argument
+/// i is the first bytes of values[i].
+DIST_API int32_t dist_launch(dist_rank *rank, int32_t kernel, int32_t count,
+                             const uint64_t *values);
 
 /// Ends the run on all ranks if a check has failed. To be called where control
 /// flow depends on values that a failed check has made wrong. Does not return

@@ -1,0 +1,137 @@
+//===- GpuTarget.cpp - NVIDIA's GPUs as a target --------------------------===//
+//
+// Its passes in their order, and its file: a shared object for the host that
+// holds the device's code as text.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/gpu/GpuTarget.h"
+#include "lowering/cpu/CpuTarget.h"
+#include "lowering/cpu/Passes.h"
+#include "lowering/gpu/DeviceCode.h"
+#include "lowering/gpu/KernelEmitter.h"
+#include "lowering/gpu/Launch.h"
+#include "lowering/gpu/Passes.h"
+#include "lowering/kernels/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_REGISTRATION
+#include "lowering/gpu/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+
+struct GpuKernels final : KernelTarget {
+  GroupLimits groupLimits() const override {
+    return {/*maxCellBytes=*/kSharedBytes / 2, /*maxMembers=*/48,
+            /*keepsRowsInside=*/false};
+  }
+  FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
+                               KernelGroup group,
+                               SmallVector<Value> &scratch) const override {
+    return emitGpuKernel(builder, name, std::move(group), scratch);
+  }
+  void emitCall(OpBuilder &builder, Location loc, FunctionOpInterface kernel,
+                ValueRange operands) const override {
+    func::CallOp::create(builder, loc,
+                         cast<func::FuncOp>(kernel.getOperation()), operands);
+  }
+  bool isContractionCall(Type, Type, ArrayRef<int64_t>,
+                         ArrayRef<LoopKind>) const override {
+    return false;
+  }
+  bool isConvolutionCall(Type, int64_t) const override { return false; }
+  /// A tile has work for a whole chip, over all keys where they are not many:
+  /// each takes some launches, and skipping any takes the host's reading what
+  /// the one before has made.
+  AttentionTiles attentionTiles() const override {
+    AttentionTiles tiles;
+    tiles.queries = 256;
+    tiles.keys = 8192;
+    tiles.fewestQueries = 64;
+    tiles.keyUnit = 32;
+    tiles.granule = 32;
+    // Some ten launches of 4 us. Not measured: no GPU was at hand.
+    tiles.perTile = tiles.perRow = 40e3;
+    tiles.perProduct = 1e-4;
+    tiles.perScore = 1e-2;
+    tiles.perMask = 1e-3;
+    tiles.hasProducts = [](Type, Type) { return false; };
+    return tiles;
+  }
+};
+
+const KernelTarget &getGpuKernels() {
+  static const GpuKernels kernels;
+  return kernels;
+}
+
+struct GpuTarget final : Target {
+  GpuTarget() { registerKernelTarget(getName(), getGpuKernels()); }
+
+  StringRef getName() const override { return "cuda"; }
+
+  int64_t getAlignment() const override { return 256; } // what NCCL wants
+
+  void addTensorCalls(OpPassManager &passes) const override {
+    passes.addNestedPass<func::FuncOp>(createDistSplitWindows());
+  }
+
+  void addKernels(OpPassManager &passes) const override {
+    passes.addPass(createDistExpandAttention({getName().str()}));
+    passes.addPass(createDistFormKernels({getName().str()}));
+  }
+
+  /// What is compared with is the CPU's: the two sides share no lowering.
+  void addPlainLoops(OpPassManager &passes, int64_t ranks) const override {
+    getCpuTarget().addPlainLoops(passes, ranks);
+  }
+
+  void addCode(OpPassManager &passes) const override {
+    passes.addPass(math::createMathExtendToSupportedTypes());
+    passes.addPass(createDistCpuExpandMath());
+    passes.addPass(createConvertMathToFuncs());
+    passes.addPass(createDistCpuExpandBf16());
+    passes.addPass(createDistGpuOutlineKernels());
+    passes.addPass(createSCFToControlFlowPass());
+    passes.addPass(memref::createExpandStridedMetadataPass());
+    passes.addPass(createLowerAffinePass());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    passes.addPass(createDistGpuConvertToLLVM());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+  }
+
+  LogicalResult emitProgram(ModuleOp module, StringRef path,
+                            const CodegenOptions &options) const override {
+    return emitDeviceProgram(module, path, options);
+  }
+
+  void registerPasses() const override { registerDistLowerGpuPasses(); }
+
+  void registerTranslations(DialectRegistry &registry) const override {
+    registerNVVMDialectTranslation(registry);
+  }
+};
+
+} // namespace
+
+const Target &mlir::dist::getGpuTarget() {
+  static const GpuTarget target;
+  return target;
+}

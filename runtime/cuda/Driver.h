@@ -1,0 +1,28 @@
+//===- Driver.h - NVIDIA's driver, loaded when it is asked for --*- C++ -*-===//
+
+#ifndef DIST_RUNTIME_CUDA_DRIVER_H
+#define DIST_RUNTIME_CUDA_DRIVER_H
+
+#include "runtime/cuda/DriverApi.h"
+
+#include <memory>
+#include <string>
+
+namespace dist::cuda {
+
+/// The driver's functions. It stays loaded until the process ends.
+class Driver : public DriverFunctions {
+public:
+  /// Loads libcuda.so.1; for "emulated" dist-driver-emulated.so beside the
+  /// program, for "emulated:ORDER" in that order (emulated/driver/Driver.h);
+  /// else the library of that path. Throws Error.
+  explicit Driver(const std::string &name);
+
+  /// Throws Error if a call of the driver has failed: `doing`, and the driver's
+  /// own words.
+  void check(Result result, const std::string &doing) const;
+};
+
+} // namespace dist::cuda
+
+#endif // DIST_RUNTIME_CUDA_DRIVER_H
