@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Random programs through the whole compiler: placed, lowered to code, run on as many ranks as their mesh has.
 
-    run_lowered.py FIRST_SEED COUNT [OPTION OF DIST-FUZZ …]
+    run_lowered.py [--gpu] FIRST_SEED COUNT [OPTION OF DIST-FUZZ …]
 
 The generator's programs (dist-fuzz --print) are run by `dist-run --verify=f64`: every result must be what the same
 program computes on one rank, within 1e-10, or placement must have refused the program with a place in it. What the
 lowering makes of programs is compared with the interpreter in test/lowering/oracle; this checks the way from file to file.
+
+With --gpu they run on the emulated driver, each in one of three orders. What they are compared with is the CPU's.
 """
 
 import os
@@ -23,6 +25,7 @@ import xunit  # noqa: E402
 FUZZ = os.path.abspath("test/generator/fuzz/dist-fuzz")
 RUN = os.path.abspath("tools/dist-run")
 SECONDS = 60
+LIBRARY = "/usr/lib/clc/nvptx64--.bc"  # of Debian's package libclc-22
 # Most programs must go through.
 MOST_REFUSED = 0.1
 
@@ -58,14 +61,14 @@ def inputs_of(module, folder):
     return options
 
 
-def check(module):
+def check(module, *options):
     """None, "refused", or what went wrong."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
         path = os.path.join(folder, "case.mlir")
         with open(path, "w", encoding="utf-8") as file:
             file.write(module)
         # Random programs divide by zero and take logarithms of it: what is infinite must be so on both sides.
-        run = subprocess.Popen([RUN, path, "--verify=f64", "--allow-nonfinite", *inputs_of(module, folder)],
+        run = subprocess.Popen([RUN, path, "--verify=f64", "--allow-nonfinite", *options, *inputs_of(module, folder)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             _, errors = run.communicate(timeout=SECONDS)
@@ -82,8 +85,14 @@ def check(module):
 
 
 def main():
+    is_on_gpu = "--gpu" in sys.argv
+    if is_on_gpu:
+        sys.argv.remove("--gpu")
     if len(sys.argv) < 3:
         sys.exit(__doc__)
+    if is_on_gpu and not os.path.exists(LIBRARY):
+        print("skipped: libclc-22 is not installed")
+        return xunit.finish("lowered.gpu", [("is_skipped", 0, None)])
     first, count = int(sys.argv[1]), int(sys.argv[2])
     text = subprocess.run([FUZZ, f"--seed={first}", f"--count={count}", "--print", *sys.argv[3:]], capture_output=True, text=True, check=True).stdout
     parts = re.split(r"^// seed (\d+)$", text, flags=re.M)[1:]
@@ -93,7 +102,11 @@ def main():
     results, refused = [], 0
     for seed, module in modules.items():
         start = time.monotonic()
-        problem = check(module)
+        options = ["--backend=cuda", "--driver=emulated" + ["", ":reverse", f":{seed}"][seed % 3], xunit.OPT_LEVEL] if is_on_gpu else []
+        problem = check(module, *options)
+        # What is zero but for rounding has the CPU's bits on the CPU alone.
+        if is_on_gpu and problem and "is not told from" in problem:
+            problem = check(module, *options, "--rtol=1e-9", "--atol=1e-9")
         if problem == "refused":
             refused, problem = refused + 1, None
         if problem:
@@ -104,7 +117,7 @@ def main():
     problem = f"{refused} of {count} programs were refused" if refused > MOST_REFUSED * count else None
     results.append(("few_are_refused", 0, problem))
     print(f"{count} programs, {refused} refused, {sum(1 for r in results if r[2])} failed")
-    return xunit.finish(f"lowered.{first}", results)
+    return xunit.finish(f"lowered.{'gpu.' if is_on_gpu else ''}{first}", results)
 
 
 if __name__ == "__main__":
