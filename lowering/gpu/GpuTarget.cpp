@@ -50,9 +50,44 @@ struct GpuKernels final : KernelTarget {
     func::CallOp::create(builder, loc,
                          cast<func::FuncOp>(kernel.getOperation()), operands);
   }
-  bool isContractionCall(Type, Type, ArrayRef<int64_t>,
-                         ArrayRef<LoopKind>) const override {
-    return false;
+  /// cuBLASLt's: products of matrices that are worth a launch of their own, and
+  /// all whose sums a kernel would round to 16 bits.
+  bool isContractionCall(Type in, Type out, ArrayRef<int64_t> sizes,
+                         ArrayRef<LoopKind> kinds) const override {
+    bool isKnown = isa<FloatType>(in) &&
+                   (in.isF32() || in.isF64() || in.isF16() || in.isBF16()) &&
+                   (out == in || (out.isF32() && !in.isF64()));
+    constexpr int64_t kLeastWork = 32 * 32 * 32;
+    int64_t work = 1, m = 1, n = 1;
+    for (auto [size, kind] : llvm::zip_equal(sizes, kinds)) {
+      work *= size;
+      if (kind == LoopKind::M)
+        m *= size;
+      if (kind == LoopKind::N)
+        n *= size;
+    }
+    return isKnown && m > 1 && n > 1 &&
+           (work >= kLeastWork || out.getIntOrFloatBitWidth() < 32);
+  }
+  /// A sum of 16 bits is rounded once: it must not take several calls.
+  bool hasContraction(Type out, ArrayRef<rt::LoopAttr> loops) const override {
+    if (out.getIntOrFloatBitWidth() >= 32)
+      return true;
+    SmallVector<rt::LoopAttr> sums;
+    for (rt::LoopAttr loop : loops)
+      if (loop.getKind() == LoopKind::K)
+        sums.push_back(loop);
+    // Each steps over all of the next one, as one loop would.
+    llvm::sort(sums, [](rt::LoopAttr x, rt::LoopAttr y) {
+      return x.getA() > y.getA();
+    });
+    for (size_t i = 1; i < sums.size(); ++i) {
+      rt::LoopAttr outer = sums[i - 1], inner = sums[i];
+      if (outer.getA() != inner.getA() * inner.getExtent() ||
+          outer.getB() != inner.getB() * inner.getExtent())
+        return false;
+    }
+    return true;
   }
   bool isConvolutionCall(Type, int64_t) const override { return false; }
   /// A tile has work for a whole chip, over all keys where they are not many:
@@ -70,7 +105,9 @@ struct GpuKernels final : KernelTarget {
     tiles.perProduct = 1e-4;
     tiles.perScore = 1e-2;
     tiles.perMask = 1e-3;
-    tiles.hasProducts = [](Type, Type) { return false; };
+    tiles.hasProducts = [](Type in, Type sum) {
+      return sum.isF32() && (in.isF32() || in.isF16() || in.isBF16());
+    };
     return tiles;
   }
 };
@@ -93,6 +130,8 @@ struct GpuTarget final : Target {
 
   void addKernels(OpPassManager &passes) const override {
     passes.addPass(createDistExpandAttention({getName().str()}));
+    passes.addNestedPass<func::FuncOp>(
+        createDistSelectContractions({getName().str()}));
     passes.addPass(createDistFormKernels({getName().str()}));
   }
 

@@ -58,6 +58,12 @@ public:
   virtual bool isContractionCall(Type in, Type out, ArrayRef<int64_t> sizes,
                                  ArrayRef<LoopKind> kinds) const = 0;
 
+  /// Whether it also has it with the loops' strides, of which `loops` are those
+  /// of more than one iteration. If not, it is summed in f32.
+  virtual bool hasContraction(Type out, ArrayRef<rt::LoopAttr> loops) const {
+    return true;
+  }
+
   /// The same for a convolution of so many multiply-adds.
   virtual bool isConvolutionCall(Type element, int64_t work) const = 0;
 
@@ -88,6 +94,12 @@ void splitWindows(func::FuncOp function);
 /// Buffers of `rt.convolve`, and buffers that are accessed together with them,
 /// get their channels innermost. Constant kernels are marked.
 void chooseLayouts(func::FuncOp function);
+
+/// Sums a contraction in f32, and rounds the sums to its result. Returns the op
+/// that sums. If sums on several ranks are meant (`isCut`), of so many terms in
+/// all, they may be rounded in between.
+linalg::LinalgOp widenContraction(linalg::LinalgOp op, int64_t terms,
+                                  bool isCut);
 
 /// For a program on one rank that is compared with programs on so many ranks.
 /// Contractions of bf16 are summed in f32 if those programs do so, because each

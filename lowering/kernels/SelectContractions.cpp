@@ -60,6 +60,48 @@ void Selection::forgetTouched(Operation *op,
     fills.clear();
 }
 
+/// Those of more than one iteration.
+static SmallVector<rt::LoopAttr>
+getLoops(const LoopNest &nest, ArrayRef<LoopKind> kinds, MLIRContext *context) {
+  SmallVector<rt::LoopAttr> loops;
+  ArrayRef<Access> accesses = nest.accesses;
+  for (size_t loop = 0; loop < nest.sizes.size(); ++loop)
+    if (nest.sizes[loop] != 1)
+      loops.push_back(rt::LoopAttr::get(
+          context, kinds[loop], nest.sizes[loop], accesses[0].strides[loop],
+          accesses[1].strides[loop], accesses[2].strides[loop]));
+  return loops;
+}
+
+/// Contractions that the library has with sums of f32 alone.
+static LogicalResult widenSums(func::FuncOp function,
+                               const KernelTarget &target) {
+  BufferAliases aliases(function);
+  SmallVector<linalg::LinalgOp> found;
+  WalkResult walk = function.walk([&](linalg::LinalgOp op) {
+    FailureOr<SmallVector<LoopKind>> kinds = matchContraction(op);
+    if (failed(kinds) || !op.hasPureBufferSemantics())
+      return WalkResult::advance();
+    auto getElement = [&](unsigned i) {
+      auto type = dyn_cast<MemRefType>(op->getOperand(i).getType());
+      return type ? type.getElementType() : Type();
+    };
+    Type in = getElement(0), out = getElement(2);
+    if (!in || in != getElement(1) || !out)
+      return WalkResult::advance();
+    FailureOr<LoopNest> nest = buildLoopNest(op, aliases);
+    if (failed(nest))
+      return WalkResult::interrupt();
+    if (target.isContractionCall(in, out, nest->sizes, *kinds) &&
+        !target.hasContraction(out, getLoops(*nest, *kinds, op.getContext())))
+      found.push_back(op);
+    return WalkResult::advance();
+  });
+  for (linalg::LinalgOp op : found)
+    widenContraction(op, /*terms=*/0, /*isCut=*/false);
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {
   SmallVector<LoopKind> kinds = *matchContraction(op);
   Value a = op->getOperand(0), b = op->getOperand(1), c = op->getOperand(2);
@@ -75,22 +117,14 @@ LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {
   if (!target.isContractionCall(in, out, nest->sizes, kinds))
     return success();
 
-  SmallVector<Attribute> loops;
-  for (size_t loop = 0; loop < nest->sizes.size(); ++loop) {
-    if (nest->sizes[loop] == 1)
-      continue;
-    ArrayRef<Access> accesses = nest->accesses;
-    loops.push_back(
-        rt::LoopAttr::get(op.getContext(), kinds[loop], nest->sizes[loop],
-                          accesses[0].strides[loop], accesses[1].strides[loop],
-                          accesses[2].strides[loop]));
-  }
+  SmallVector<rt::LoopAttr> loops = getLoops(*nest, kinds, op.getContext());
   // If the fill is also a factor, it must be done before.
   if (fill && (aliases.mayAlias(c, a) || aliases.mayAlias(c, b)))
     fill = {};
   OpBuilder builder(op);
   auto call = rt::ContractOp::create(
-      builder, op.getLoc(), a, b, c, builder.getArrayAttr(loops),
+      builder, op.getLoc(), a, b, c,
+      builder.getArrayAttr(llvm::to_vector_of<Attribute>(loops)),
       /*accumulate=*/!fill, isConstantBuffer(a), isConstantBuffer(b),
       /*only_a=*/false, /*only_b=*/false);
   if (Attribute scope = op->getAttr(kScopeAttr))
@@ -135,6 +169,8 @@ LogicalResult Selection::run(Block &block) {
 
 LogicalResult mlir::dist::selectContractions(func::FuncOp function,
                                              const KernelTarget &target) {
+  if (failed(widenSums(function, target)))
+    return failure();
   Selection selection(function, target);
   for (Block &block : function.getBody())
     if (failed(selection.run(block)))

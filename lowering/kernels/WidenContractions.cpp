@@ -40,7 +40,8 @@ static bool isAlwaysCall(linalg::LinalgOp op, ArrayRef<LoopKind> kinds,
   return true;
 }
 
-static void widen(linalg::LinalgOp op, int64_t terms, bool isCut) {
+linalg::LinalgOp mlir::dist::widenContraction(linalg::LinalgOp op,
+                                              int64_t terms, bool isCut) {
   ImplicitLocOpBuilder b(op.getLoc(), op.getOperation());
   Value result = op.getDpsInits()[0];
   auto type = cast<MemRefType>(result.getType());
@@ -56,7 +57,7 @@ static void widen(linalg::LinalgOp op, int64_t terms, bool isCut) {
         Value value = arith::ExtFOp::create(builder, loc, f32, args[0]);
         linalg::YieldOp::create(builder, loc, value);
       });
-  linalg::GenericOp::create(
+  auto summed = linalg::GenericOp::create(
       b, op.getDpsInputs(), ValueRange(wide), op.getIndexingMapsArray(),
       op.getIteratorTypesArray(),
       [&](OpBuilder &builder, Location loc, ValueRange args) {
@@ -75,7 +76,10 @@ static void widen(linalg::LinalgOp op, int64_t terms, bool isCut) {
                                               type.getElementType(), args[0]);
         linalg::YieldOp::create(builder, loc, value);
       });
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    summed->setAttr(kScopeAttr, scope);
   op.erase();
+  return summed;
 }
 
 void mlir::dist::widenContractions(ModuleOp module, const KernelTarget &target,
@@ -89,6 +93,6 @@ void mlir::dist::widenContractions(ModuleOp module, const KernelTarget &target,
     for (auto [size, kind] : llvm::zip_equal(op.getStaticLoopRanges(), *kinds))
       if (kind == LoopKind::K)
         terms *= size;
-    widen(op, terms, ranks > 1);
+    widenContraction(op, terms, ranks > 1);
   });
 }

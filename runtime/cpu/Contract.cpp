@@ -15,7 +15,7 @@
 
 #include "runtime/cpu/Contract.h"
 #include "dist/Tensor.h"
-#include "runtime/cpu/ContractLoops.h"
+#include "runtime/rank/ContractLoops.h"
 #include "runtime/cpu/Dnnl.h"
 #include "runtime/cpu/Gemm.h"
 #include "runtime/rank/Rank.h"

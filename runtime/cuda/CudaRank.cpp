@@ -29,6 +29,7 @@ CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
 }
 
 CudaRank::~CudaRank() {
+  products.reset();
   for (Event event : events)
     if (event)
       driver.cuEventDestroy(event);
@@ -125,8 +126,13 @@ bool CudaRank::collective(const CollectiveCall &call) {
          host.collective(here) && copyTo(call.out, here.out, out, call.stream);
 }
 
-bool CudaRank::contract(const ContractCall &) {
-  return fail("contractions are kernels on --backend cuda yet");
+bool CudaRank::contract(const ContractCall &call) {
+  if (!products) {
+    products = std::make_unique<Products>(driver);
+    workspace = allocate(Products::workspaceBytes);
+  }
+  products->run(call, workspace.get(), streamOf(0));
+  return true;
 }
 
 bool CudaRank::convolve(const ConvolveCall &) {

@@ -9,7 +9,7 @@
 #define DIST_RUNTIME_CUDA_CUDARANK_H
 
 #include "dist/Program.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/Products.h"
 #include "runtime/rank/Rank.h"
 
 #include <array>
@@ -80,6 +80,9 @@ private:
   std::array<cuda::Stream, numStreams> streams{};
   std::array<cuda::Event, numEvents> events{};
   Staging given, received;
+  /// Made when it is first needed, with memory that it works in.
+  std::unique_ptr<Products> products;
+  std::shared_ptr<void> workspace;
   /// By their address on the host, and bytes.
   std::map<std::pair<const void *, int64_t>, std::shared_ptr<void>> constants;
 };

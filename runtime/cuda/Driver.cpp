@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 /// Of --driver emulated:ORDER.
 static constexpr std::string_view kEmulated = "emulated";
 
-static bool isEmulated(const std::string &name) {
+static bool namesEmulated(const std::string &name) {
   return name.starts_with(kEmulated) &&
          (name.size() == kEmulated.size() || name[kEmulated.size()] == ':');
 }
@@ -21,7 +21,7 @@ static bool isEmulated(const std::string &name) {
 static std::string pathOf(const std::string &name) {
   if (name.empty())
     return "libcuda.so.1";
-  if (!isEmulated(name))
+  if (!namesEmulated(name))
     return name;
   return fs::read_symlink("/proc/self/exe").parent_path() /
          "dist-driver-emulated.so";
@@ -35,7 +35,7 @@ Driver::Driver(const std::string &name) {
                 (name.empty() ? ": NVIDIA's driver is not installed here; "
                                 "--driver emulated runs without a GPU"
                               : ""));
-  if (isEmulated(name) && name.size() > kEmulated.size()) {
+  if (namesEmulated(name) && name.size() > kEmulated.size()) {
     auto set = reinterpret_cast<int (*)(const char *, const char *)>(
         dlsym(library, "distEmulatedSet"));
     std::string order = name.substr(kEmulated.size() + 1);
@@ -56,6 +56,8 @@ Driver::Driver(const std::string &name) {
     throw Error(path + " has no " #function ": it is older than CUDA 12");
   DIST_CUDA_FUNCTIONS(DIST_CUDA_FIND)
 #undef DIST_CUDA_FIND
+  loaded = library;
+  isStandIn = dlsym(library, "distEmulatedSet") != nullptr;
   check(cuInit(0), "cuInit");
 }
 

@@ -21,6 +21,14 @@ public:
   /// Throws Error if a call of the driver has failed: `doing`, and the driver's
   /// own words.
   void check(Result result, const std::string &doing) const;
+
+  /// Whether nothing runs on a GPU; then its library has stand-ins of others.
+  bool isEmulated() const { return isStandIn; }
+  void *library() const { return loaded; }
+
+private:
+  void *loaded = nullptr;
+  bool isStandIn = false;
 };
 
 } // namespace dist::cuda

@@ -1,6 +1,7 @@
 //===- Driver.cpp - The functions of the emulated driver ------------------===//
 
 #include "runtime/emulated/driver/Driver.h"
+#include "runtime/emulated/driver/Device.h"
 #include "runtime/emulated/driver/Streams.h"
 
 #include <algorithm>
@@ -292,6 +293,20 @@ static Result fill(DevicePtr to, T value, size_t count, Stream stream) {
     std::fill_n(reinterpret_cast<T *>(context->memory.hostOf(to)), count,
                 value);
     context->memory.setWritten(pointerTo(to), bytes);
+  });
+}
+
+Result dist::emulated::issueOnDevice(Stream stream, DeviceWork work) {
+  CALL();
+  if (!machine().scheduler.has(stream))
+    return InvalidHandle;
+  return machine().scheduler.add(stream, [context = current, work] {
+    std::string problem;
+    if (context->broken != Success)
+      return;
+    context->broken = work(context->memory, problem);
+    if (context->broken != Success)
+      machine().report(problem);
   });
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares runtime/cuda/DriverApi.h with NVIDIA's cuda.h, where that is installed: the sizes of types, values, and signatures."""
+"""Compares runtime/cuda/DriverApi.h with NVIDIA's cuda.h, and BlasApi.h with cublasLt.h, where these are installed: the sizes
+of types, values, and signatures."""
 
 import glob
 import os
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import xunit  # noqa: E402
 
 HEADER = "runtime/cuda/DriverApi.h"
+BLAS_HEADER = "runtime/cuda/BlasApi.h"
 FOLDERS = [os.environ.get("CUDA_HOME", "") + "/include", "/usr/local/cuda/include", "/usr/include"]
 # Our names of NVIDIA's values.
 PREFIXES = {
@@ -47,15 +49,56 @@ NAMES = {
     "ProcNotFound": "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND",
     "ProcTooNew": "CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT",
 }
+BLAS_NAMES = {
+    "BlasSuccess": "CUBLAS_STATUS_SUCCESS",
+    "BlasInvalidValue": "CUBLAS_STATUS_INVALID_VALUE",
+    "BlasExecutionFailed": "CUBLAS_STATUS_EXECUTION_FAILED",
+    "BlasNotSupported": "CUBLAS_STATUS_NOT_SUPPORTED",
+    "Real32F": "CUDA_R_32F",
+    "Real64F": "CUDA_R_64F",
+    "Real16F": "CUDA_R_16F",
+    "Real16BF": "CUDA_R_16BF",
+    "Compute32F": "CUBLAS_COMPUTE_32F",
+    "Compute64F": "CUBLAS_COMPUTE_64F",
+    "BlasTransposeA": "CUBLASLT_MATMUL_DESC_TRANSA",
+    "BlasTransposeB": "CUBLASLT_MATMUL_DESC_TRANSB",
+    "BlasBatchCount": "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT",
+    "BlasBatchStride": "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET",
+    "BlasMostWorkspace": "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES",
+    "BlasReductionSchemes": "CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK",
+    "BlasAlignmentA": "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES",
+    "BlasAlignmentB": "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES",
+    "BlasAlignmentC": "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES",
+    "BlasAlignmentD": "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES",
+}
+# What is only equal in size, or opaque.
+SAME = """
+template <> struct Same<ours::Uuid, CUuuid> : std::bool_constant<sizeof(ours::Uuid) == sizeof(CUuuid)> {};
+"""
+BLAS_SAME = """
+template <> struct Same<ours::BlasProductOpaque, cublasLtMatmulDescOpaque_t> : std::true_type {};
+template <> struct Same<ours::BlasMatrixOpaque, cublasLtMatrixLayoutOpaque_t> : std::true_type {};
+template <> struct Same<ours::BlasPreferenceOpaque, cublasLtMatmulPreferenceOpaque_t> : std::true_type {};
+template <> struct Same<ours::BlasAlgorithm, cublasLtMatmulAlgo_t> : std::bool_constant<
+    sizeof(ours::BlasAlgorithm) == sizeof(cublasLtMatmulAlgo_t)> {};
+template <> struct Same<const ours::BlasAlgorithm, const cublasLtMatmulAlgo_t> : std::bool_constant<
+    sizeof(ours::BlasAlgorithm) == sizeof(cublasLtMatmulAlgo_t)> {};
+using Found = cublasLtMatmulHeuristicResult_t;
+template <> struct Same<ours::BlasHeuristic, Found> : std::bool_constant<
+    sizeof(ours::BlasHeuristic) == sizeof(Found) &&
+    offsetof(ours::BlasHeuristic, workspaceBytes) == offsetof(Found, workspaceSize) &&
+    offsetof(ours::BlasHeuristic, state) == offsetof(Found, state)> {};
+"""
 PROGRAM = """
 #include "{header}"
+#include <cstddef>
 #include <type_traits>
 namespace ours = dist::cuda;
 // Before NVIDIA's header makes other names of these.
 namespace pointers {{
 {pointers}
 }}
-#include <cuda.h>
+#include <{theirs}>
 // Equal, but for the names of enumerations, and of structures of equal size.
 template <class A, class B> constexpr bool areAlike() {{
   if constexpr (std::is_same_v<A, B>) return true;
@@ -63,8 +106,8 @@ template <class A, class B> constexpr bool areAlike() {{
   else return false;
 }}
 template <class A, class B> struct Same : std::bool_constant<areAlike<A, B>()> {{}};
-template <> struct Same<ours::Uuid, CUuuid> : std::bool_constant<sizeof(ours::Uuid) == sizeof(CUuuid)> {{}};
 template <class A, class B> struct Same<A *, B *> : Same<A, B> {{}};
+{same}
 template <class R, class... A, class S, class... B> struct Same<R (*)(A...), S (*)(B...)> {{
   static constexpr bool value = [] {{
     if constexpr (sizeof...(A) == sizeof...(B)) return Same<R, S>::value && (Same<A, B>::value && ...);
@@ -75,13 +118,13 @@ template <class R, class... A, class S, class... B> struct Same<R (*)(A...), S (
 """
 
 
-def find_header():
-    return next((folder for folder in FOLDERS if os.path.exists(os.path.join(folder, "cuda.h"))), None)
+def find_header(name="cuda.h"):
+    return next((folder for folder in FOLDERS if os.path.exists(os.path.join(folder, name))), None)
 
 
 def constant(name, enumeration):
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
-    return NAMES.get(name) or PREFIXES[enumeration] + words
+    return NAMES.get(name) or BLAS_NAMES.get(name) or PREFIXES[enumeration] + words
 
 
 def make_checks(text):
@@ -96,21 +139,22 @@ def make_checks(text):
     return checks, functions
 
 
-def read_checks():
-    with open(HEADER, encoding="utf-8") as file:
+def read_checks(header=HEADER, least=40):
+    with open(header, encoding="utf-8") as file:
         checks, functions = make_checks(file.read())
-    assert len(functions) > 40 and len(checks) > len(functions) + 40, checks
+    assert len(functions) > least and len(checks) > len(functions) + least, checks
     assert len(set(checks)) == len(checks), checks
     return checks, functions
 
 
-def check(extra=""):
+def check(extra="", header=HEADER, theirs="cuda.h", table="DriverFunctions", same=SAME, least=40):
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, "check.cpp")
         with open(source, "w", encoding="utf-8") as file:
-            checks, functions = read_checks()
-            pointers = [f"using F{i} = decltype(ours::DriverFunctions::{name});" for i, name in enumerate(functions)]
-            file.write(PROGRAM.format(header=HEADER, pointers="\n".join(pointers), checks="\n".join([*checks, extra])))
+            checks, functions = read_checks(header, least)
+            pointers = [f"using F{i} = decltype(ours::{table}::{name});" for i, name in enumerate(functions)]
+            text = "\n".join([*checks, extra])
+            file.write(PROGRAM.format(header=header, theirs=theirs, same=same, pointers="\n".join(pointers), checks=text))
         compiler = sorted(glob.glob("/usr/lib/llvm-*/bin/clang++"))[-1]
         command = [compiler, "-std=c++20", "-fsyntax-only", "-ferror-limit=0", "-I.", "-isystem", find_header(), source]
         return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -119,6 +163,17 @@ def check(extra=""):
 def check_equal():
     done = check()
     assert done.returncode == 0, done.stderr
+
+
+def check_blas(extra=""):
+    return check(extra, BLAS_HEADER, "cublasLt.h", "BlasFunctions", BLAS_SAME, least=14)
+
+
+def check_blas_equal():
+    done = check_blas()
+    assert done.returncode == 0, done.stderr
+    wrong = check_blas('static_assert(Same<ours::BlasStatus (*)(int), decltype(&cublasLtCreate)>::value, "handle");').stderr
+    assert re.search("static assertion failed.*handle", wrong), wrong
 
 
 def check_differences_show():
@@ -135,7 +190,11 @@ def check_differences_show():
 
 
 def main():
-    cases = {"declarations": read_checks}
+    cases = {"declarations": read_checks, "blas_declarations": lambda: read_checks(BLAS_HEADER, 14)}
+    if find_header("cublasLt.h"):
+        cases["blas_api"] = check_blas_equal
+    else:
+        print("skipped: no cublasLt.h is installed, with which runtime/cuda/BlasApi.h is compared")
     if find_header():
         cases |= {"driver_api": check_equal, "differences_show": check_differences_show}
     else:

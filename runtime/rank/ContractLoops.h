@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_RUNTIME_CPU_CONTRACTLOOPS_H
-#define DIST_RUNTIME_CPU_CONTRACTLOOPS_H
+#ifndef DIST_RUNTIME_RANK_CONTRACTLOOPS_H
+#define DIST_RUNTIME_RANK_CONTRACTLOOPS_H
 
-#include "runtime/cpu/Contract.h"
+#include "runtime/rank/Rank.h"
 
 namespace dist {
 
@@ -37,4 +37,4 @@ ContractLoopNest arrangeLoops(const ContractCall &call);
 
 } // namespace dist
 
-#endif // DIST_RUNTIME_CPU_CONTRACTLOOPS_H
+#endif // DIST_RUNTIME_RANK_CONTRACTLOOPS_H

@@ -1,6 +1,6 @@
 //===- ContractLoops.cpp - Loops of a contraction as products -------------===//
 
-#include "runtime/cpu/ContractLoops.h"
+#include "runtime/rank/ContractLoops.h"
 #include "dist/Tensor.h"
 
 #include <algorithm>
