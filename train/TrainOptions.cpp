@@ -83,7 +83,10 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
     for (const cl::Option *option : all)
       if (option->getNumOccurrences() > 0)
         throw host::Error("--" + option->ArgStr.str() +
-                          ": nothing is trained without --train");
+                          ": nothing is trained without --train" +
+                          (option == &target ? " (to run on GPUs give "
+                                               "--backend cuda)"
+                                             : ""));
     return;
   }
   for (const cl::Option *option : others)

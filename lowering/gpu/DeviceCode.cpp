@@ -7,8 +7,10 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -49,6 +51,17 @@ std::string mlir::dist::getLibraryFunction(StringRef name, Type type,
       .str();
 }
 
+/// Divisions and roots of the library are rounded as all others are.
+static void makeExact(llvm::Module &code, const llvm::StringSet<> &names) {
+  for (const auto &name : names)
+    if (llvm::Function *function = code.getFunction(name.first()))
+      for (llvm::Instruction &instruction : llvm::instructions(*function)) {
+        if (isa<llvm::FPMathOperator>(instruction))
+          instruction.copyFastMathFlags(llvm::FastMathFlags());
+        instruction.setMetadata(llvm::LLVMContext::MD_fpmath, nullptr);
+      }
+}
+
 /// What the kernels call becomes their own.
 static LogicalResult linkLibrary(ModuleOp device, llvm::Module &code) {
   SmallVector<const llvm::Function *> called;
@@ -77,6 +90,7 @@ static LogicalResult linkLibrary(ModuleOp device, llvm::Module &code) {
               if (llvm::GlobalValue *value = linked.getNamedValue(name.first()))
                 if (!value->isDeclaration())
                   value->setLinkage(llvm::GlobalValue::InternalLinkage);
+            makeExact(linked, names);
           }))
     return device.emitError(kLibrary + " cannot be linked");
   if (findCalled())
@@ -87,14 +101,19 @@ static LogicalResult linkLibrary(ModuleOp device, llvm::Module &code) {
 
 /// The device's half as PTX.
 static FailureOr<std::string> emitPtx(ModuleOp device, StringRef chip) {
+  std::unique_ptr<llvm::TargetMachine> machine = createDevice(device, chip);
+  if (!machine)
+    return failure();
+  // Alignments are the device's.
+  device->setAttr(
+      LLVM::LLVMDialect::getDataLayoutAttrName(),
+      StringAttr::get(device.getContext(),
+                      machine->createDataLayout().getStringRepresentation()));
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code =
       translateModuleToLLVMIR(device, context, kDeviceModule);
   if (!code)
     return device.emitError("translation to LLVM IR failed");
-  std::unique_ptr<llvm::TargetMachine> machine = createDevice(device, chip);
-  if (!machine)
-    return failure();
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   if (failed(linkLibrary(device, *code)))

@@ -75,8 +75,11 @@ struct GpuKernels final : KernelTarget {
       return true;
     SmallVector<rt::LoopAttr> sums;
     for (rt::LoopAttr loop : loops)
-      if (loop.getKind() == LoopKind::K)
+      if (loop.getKind() == LoopKind::K) {
+        if (loop.getA() <= 0 || loop.getB() <= 0)
+          return false;
         sums.push_back(loop);
+      }
     // Each steps over all of the next one, as one loop would.
     llvm::sort(sums, [](rt::LoopAttr x, rt::LoopAttr y) {
       return x.getA() > y.getA();

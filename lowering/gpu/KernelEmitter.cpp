@@ -313,7 +313,7 @@ FailureOr<Kernel> mlir::dist::emitGpuKernel(OpBuilder &builder, StringRef name,
   auto function = func::FuncOp::create(
       builder, loc, name, builder.getFunctionType(body.getArgumentTypes(), {}));
   function.setPrivate();
-  body.setAliasAttributes(function);
+  body.setAliasAttributes(function, /*areShared=*/isOfBlock);
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   Operation *end = func::ReturnOp::create(builder, loc);

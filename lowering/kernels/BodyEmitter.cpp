@@ -82,7 +82,8 @@ SmallVector<Type> BodyEmitter::getArgumentTypes() const {
 /// Facts about the roots for LLVM. `readonly` is about the argument. `noalias`
 /// is about memory: it is written only through this argument, or not at all
 /// while the kernel runs.
-void BodyEmitter::setAliasAttributes(FunctionOpInterface function) const {
+void BodyEmitter::setAliasAttributes(FunctionOpInterface function,
+                                     bool areShared) const {
   SmallVector<bool> written(roots.size(), false);
   for (const Member &member : group.members)
     for (const Access &access : member.nest.accesses)
@@ -94,7 +95,7 @@ void BodyEmitter::setAliasAttributes(FunctionOpInterface function) const {
       return;
     if (!written[i])
       list.set(LLVM::LLVMDialect::getReadonlyAttrName(), builder.getUnitAttr());
-    bool isApart = true;
+    bool isApart = !(areShared && written[i]);
     for (size_t other = 0; other < roots.size(); ++other)
       if (other != i && (written[i] || written[other]))
         isApart &= !mayAlias(origins[i], origins[other]);

@@ -38,7 +38,11 @@ public:
   SmallVector<Type> getArgumentTypes() const;
   /// Adds the proved attributes to the roots' arguments: that they are only
   /// read, that no other argument aliases them (LLVM's readonly and noalias).
-  void setAliasAttributes(FunctionOpInterface function) const;
+  /// If threads read what others have written (`areShared`), the latter is said
+  /// of what nobody writes: LLVM takes it to mean that a barrier changes
+  /// nothing there.
+  void setAliasAttributes(FunctionOpInterface function,
+                          bool areShared = false) const;
 
   /// Binds the arguments, and copies captured constants to the insertion point.
   void begin(ValueRange arguments);

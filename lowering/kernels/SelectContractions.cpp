@@ -73,33 +73,40 @@ getLoops(const LoopNest &nest, ArrayRef<LoopKind> kinds, MLIRContext *context) {
   return loops;
 }
 
-/// Contractions that the library has with sums of f32 alone.
+/// Contractions of 16 bits that the library has with sums of f32 alone.
 static LogicalResult widenSums(func::FuncOp function,
                                const KernelTarget &target) {
-  BufferAliases aliases(function);
-  SmallVector<linalg::LinalgOp> found;
-  WalkResult walk = function.walk([&](linalg::LinalgOp op) {
+  SmallVector<linalg::LinalgOp> narrow;
+  function.walk([&](linalg::LinalgOp op) {
     FailureOr<SmallVector<LoopKind>> kinds = matchContraction(op);
     if (failed(kinds) || !op.hasPureBufferSemantics())
-      return WalkResult::advance();
+      return;
     auto getElement = [&](unsigned i) {
       auto type = dyn_cast<MemRefType>(op->getOperand(i).getType());
       return type ? type.getElementType() : Type();
     };
     Type in = getElement(0), out = getElement(2);
-    if (!in || in != getElement(1) || !out)
-      return WalkResult::advance();
+    if (in && in == getElement(1) && isa_and_nonnull<FloatType>(out) &&
+        out.getIntOrFloatBitWidth() < 32 &&
+        target.isContractionCall(in, out, op.getStaticLoopRanges(), *kinds))
+      narrow.push_back(op);
+  });
+  if (narrow.empty())
+    return success();
+  BufferAliases aliases(function);
+  SmallVector<linalg::LinalgOp> found;
+  for (linalg::LinalgOp op : narrow) {
     FailureOr<LoopNest> nest = buildLoopNest(op, aliases);
     if (failed(nest))
-      return WalkResult::interrupt();
-    if (target.isContractionCall(in, out, nest->sizes, *kinds) &&
-        !target.hasContraction(out, getLoops(*nest, *kinds, op.getContext())))
+      return failure();
+    Type out = getElementTypeOrSelf(op->getOperand(2).getType());
+    if (!target.hasContraction(
+            out, getLoops(*nest, *matchContraction(op), op.getContext())))
       found.push_back(op);
-    return WalkResult::advance();
-  });
+  }
   for (linalg::LinalgOp op : found)
     widenContraction(op, /*terms=*/0, /*isCut=*/false);
-  return failure(walk.wasInterrupted());
+  return success();
 }
 
 LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {

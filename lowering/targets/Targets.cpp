@@ -18,9 +18,11 @@ const Target *mlir::dist::findTarget(StringRef name) {
   for (const Target *target : getTargets())
     if (target->getName() == name)
       return target;
-  llvm::errs() << "error: --target " << name << ": not in this build; known is";
-  for (const Target *target : getTargets())
-    llvm::errs() << " " << target->getName();
+  llvm::errs() << "error: --target " << name
+               << ": not in this build; known are ";
+  llvm::interleaveComma(getTargets(), llvm::errs(), [](const Target *target) {
+    llvm::errs() << target->getName();
+  });
   llvm::errs() << "\n";
   return nullptr;
 }

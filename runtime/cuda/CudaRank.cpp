@@ -29,7 +29,10 @@ CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
 }
 
 CudaRank::~CudaRank() {
+  // While there is a context to free memory in.
   products.reset();
+  workspace.reset();
+  constants.clear();
   for (Event event : events)
     if (event)
       driver.cuEventDestroy(event);

@@ -27,38 +27,51 @@ static std::string pathOf(const std::string &name) {
          "dist-driver-emulated.so";
 }
 
-Driver::Driver(const std::string &name) {
+static void *load(const std::string &name) {
   std::string path = pathOf(name);
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    throw Error("--backend cuda: " + std::string(dlerror()) +
-                (name.empty() ? ": NVIDIA's driver is not installed here; "
-                                "--driver emulated runs without a GPU"
-                              : ""));
-  if (namesEmulated(name) && name.size() > kEmulated.size()) {
-    auto set = reinterpret_cast<int (*)(const char *, const char *)>(
-        dlsym(library, "distEmulatedSet"));
-    std::string order = name.substr(kEmulated.size() + 1);
-    if (!set || !set("order", order.c_str()))
-      throw Error("--driver " + name +
-                  ": after the colon stands an order: issue, reverse, or a "
-                  "number to begin random ones with");
-  }
-  auto find =
-      reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
-  if (!find)
+    throw Error(
+        "--backend cuda: " + std::string(dlerror()) +
+        (name.empty() ? ": NVIDIA's driver is not installed here; --driver "
+                        "emulated runs without a GPU"
+         : namesEmulated(name)
+             ? ": it belongs beside this program"
+             : ": --driver takes emulated, emulated:reverse, emulated:SEED or "
+               "a library's path"));
+  if (!dlsym(library, "cuGetProcAddress_v2"))
     throw Error(path + " has no cuGetProcAddress_v2: it is no driver of CUDA "
                        "12 or later");
+  if (!namesEmulated(name) || name.size() == kEmulated.size())
+    return library;
+  auto set = reinterpret_cast<int (*)(const char *, const char *)>(
+      dlsym(library, "distEmulatedSet"));
+  std::string order = name.substr(kEmulated.size() + 1);
+  if (!set || !set("order", order.c_str()))
+    throw Error("--driver " + name +
+                ": after the colon stands an order: issue, reverse, or a "
+                "number to begin random ones with");
+  return library;
+}
+
+void Driver::checkThere(const std::string &name) { load(name); }
+
+Driver::Driver(const std::string &name) : loaded(load(name)) {
+  isStandIn = dlsym(loaded, "distEmulatedSet") != nullptr;
+  auto find =
+      reinterpret_cast<GetProcAddress>(dlsym(loaded, "cuGetProcAddress_v2"));
 #define DIST_CUDA_FIND(function, parameters)                                   \
   if (find(#function, reinterpret_cast<void **>(&function), kApiVersion, 0,    \
            nullptr) != Success ||                                              \
       !function)                                                               \
-    throw Error(path + " has no " #function ": it is older than CUDA 12");
+    throw Error("NVIDIA's driver has no " #function                            \
+                ": it is older than CUDA 12");
   DIST_CUDA_FUNCTIONS(DIST_CUDA_FIND)
 #undef DIST_CUDA_FIND
-  loaded = library;
-  isStandIn = dlsym(library, "distEmulatedSet") != nullptr;
-  check(cuInit(0), "cuInit");
+  Result result = cuInit(0);
+  if (result == NoDevice)
+    throw Error("the driver knows of no GPU on this machine");
+  check(result, "cuInit");
 }
 
 void Driver::check(Result result, const std::string &doing) const {

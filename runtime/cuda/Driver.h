@@ -17,6 +17,9 @@ public:
   /// program, for "emulated:ORDER" in that order (emulated/driver/Driver.h);
   /// else the library of that path. Throws Error.
   explicit Driver(const std::string &name);
+  /// Throws Error if that would, as far as can be said without the GPU: a
+  /// process that has begun to use it must not fork.
+  static void checkThere(const std::string &name);
 
   /// Throws Error if a call of the driver has failed: `doing`, and the driver's
   /// own words.

@@ -46,13 +46,15 @@ void *cuda::loadLibrary(const LibraryName &name) {
               (folder.empty() ? "the loader's folders" : folder);
     for (const std::string &file : name.files) {
       std::string path = folder.empty() ? file : folder + "/" + file;
-      if (!folder.empty() && !fs::exists(path))
+      std::error_code error;
+      if (!folder.empty() && !fs::exists(path, error))
         continue;
       if (void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
         return library;
-      // There, but damaged.
-      if (!folder.empty())
-        problem = std::string(": ") + dlerror();
+      // There, but damaged; or what it needs is not.
+      std::string why = dlerror();
+      if (!why.starts_with(file + ": cannot open"))
+        problem = ": " + why;
     }
   }
   std::string files;

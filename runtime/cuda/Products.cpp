@@ -6,21 +6,35 @@
 #include "runtime/rank/ContractLoops.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
-#include <limits>
 #include <optional>
 
 using namespace dist;
 using namespace dist::cuda;
 
+/// A library of CUDA 13 needs a driver that knows it.
+static LibraryName nameOf(const Driver &driver) {
+  int version = 0;
+  driver.check(driver.cuDriverGetVersion(&version), "the driver's version");
+  if (version < 13000)
+    return {{"libcublasLt.so.12"},
+            {"cublas"},
+            "cuBLAS 12, as this driver is of CUDA 12 (NVIDIA's toolkit; pip "
+            "install nvidia-cublas-cu12)"};
+  return {{"libcublasLt.so.13", "libcublasLt.so.12"},
+          {"cu13", "cublas"},
+          "cuBLAS 13 (NVIDIA's toolkit; pip install nvidia-cublas)"};
+}
+
 Products::Products(const Driver &driver) {
+  // What the library would do otherwise where the environment says so.
+  setenv("NVIDIA_TF32_OVERRIDE", "0", /*overwrite=*/1);
+  unsetenv("CUBLAS_EMULATE_SINGLE_PRECISION");
+  unsetenv("CUBLAS_EMULATE_DOUBLE_PRECISION");
   // The emulated driver has a stand-in of the library.
-  void *library = driver.isEmulated()
-                      ? driver.library()
-                      : loadLibrary({{"libcublasLt.so.13", "libcublasLt.so.12"},
-                                     {"cu13", "cublas"},
-                                     "cuBLAS 12 or 13 (NVIDIA's CUDA toolkit; "
-                                     "pip install nvidia-cublas)"});
+  void *library =
+      driver.isEmulated() ? driver.library() : loadLibrary(nameOf(driver));
 #define DIST_BLAS_FIND(name, result, parameters)                               \
   blas.name = reinterpret_cast<decltype(blas.name)>(dlsym(library, #name));    \
   if (!blas.name)                                                              \
@@ -172,6 +186,9 @@ struct Products::Plan {
   int64_t inBytes = 0, outBytes = 0;
 };
 
+/// Matrices of a batch.
+static constexpr int64_t kMostBatch = 65'535;
+
 /// The largest power of two, up to 256, that divides all of these.
 static uint32_t alignmentOf(std::initializer_list<int64_t> values) {
   uint64_t bits = 256;
@@ -215,12 +232,24 @@ Products::makePlan(const ContractCall &call,
   auto longest = plan->around.end();
   for (auto it = plan->around.begin(); it != plan->around.end(); ++it)
     if (it->kind != DIST_LOOP_K &&
-        it->extent <= std::numeric_limits<int32_t>::max() &&
         (longest == plan->around.end() || it->extent > longest->extent))
       longest = it;
   if (longest != plan->around.end()) {
     batch = *longest;
     plan->around.erase(longest);
+    // Blocks along z, which some algorithms take for batches, are fewer.
+    int64_t parts = 1;
+    while (batch.extent % parts || batch.extent / parts > kMostBatch)
+      ++parts;
+    if (parts > 1) {
+      batch.extent /= parts;
+      Loop around = batch;
+      around.extent = parts;
+      around.a *= batch.extent;
+      around.b *= batch.extent;
+      around.c *= batch.extent;
+      plan->around.insert(plan->around.begin(), around);
+    }
   }
 
   check(blas.cublasLtMatmulDescCreate(&plan->product,

@@ -101,10 +101,14 @@ static void checkAlone(const BackendLauncher &launcher) {
   if (!as || &launcher == &mpiLauncher())
     return;
   std::string remedy = "give --backend mpi, and no -n after the program";
-  if (as->kind == Starter::Slurm)
+  if (&launcher == &cudaLauncher())
+    remedy = "--backend cuda starts a process for each rank itself: start one "
+             "process, without " +
+             as->command;
+  else if (as->kind == Starter::Slurm)
     remedy += "; or srun -n 1; in a shell that srun has started, env -u "
               "SLURM_STEP_NUM_TASKS";
-  if (as->kind == Starter::Torchrun)
+  else if (as->kind == Starter::Torchrun)
     remedy = "start one process without " + as->command + ", or mpirun -n " +
              std::to_string(as->size) + " … --backend mpi";
   throw Error(as->command + " has started " + std::to_string(as->size) +
@@ -250,8 +254,11 @@ void dist::checkStart(const Manifest &manifest, const RunOptions &options) {
   const BackendLauncher &launcher = findLauncher(options);
   if (manifest.target != launcher.target())
     throw Error("the program is compiled for target " + manifest.target +
-                ", but --backend " + launcher.name() + " runs those for " +
-                launcher.target());
+                (manifest.target == "cuda"
+                     ? ": give --backend cuda"
+                     : ": --backend " + std::string(launcher.name()) +
+                           " runs what dist-compile --target " +
+                           launcher.target() + " makes"));
   if (options.processes && options.processes != manifest.mesh.size())
     throw Error("-n " + std::to_string(options.processes) + ": " +
                 describeDevices(manifest.mesh) +

@@ -184,6 +184,9 @@ struct ProcessesLauncher : BackendLauncher {
 struct CudaLauncher final : ProcessesLauncher {
   const char *name() const override { return "cuda"; }
   const char *target() const override { return "cuda"; }
+  void begin(const RunOptions &options, const Tell &) const override {
+    cuda::Driver::checkThere(options.driver);
+  }
   Backend *makeDevice(dist_rank &rank, const Program &program,
                       const RunOptions &options) const override {
     // Not destroyed, as its memory is not (below).

@@ -198,8 +198,8 @@ def check_errors(work, zoo):
     bundles = {target: os.path.join(work, target + ".dist") for target in ("cpu", "cuda")}
     for target, path in bundles.items():
         run("dist-compile", model, "--target", target, "-o", path, xunit.OPT_LEVEL)
-    fails("is compiled for target cpu, but --backend cuda runs those for cuda", "dist-exec", bundles["cpu"], "--random=1", *on_gpu())
-    fails("is compiled for target cuda, but --backend threads runs those for cpu", "dist-exec", bundles["cuda"], "--random=1")
+    fails("is compiled for target cpu: --backend cuda runs what dist-compile --target cuda makes", "dist-exec", bundles["cpu"], "--random=1", *on_gpu())
+    fails("is compiled for target cuda: give --backend cuda", "dist-exec", bundles["cuda"], "--random=1")
     fails("after the colon stands an order", "dist-exec", bundles["cuda"], "--random=1", *on_gpu(":sideways"))
     fails("nothing.so: cannot open", "dist-exec", bundles["cuda"], "--random=1", "--backend=cuda", "--driver=nothing.so")
     fails("has no cuGetProcAddress_v2", "dist-exec", bundles["cuda"], "--random=1", "--backend=cuda", "--driver=libm.so.6")

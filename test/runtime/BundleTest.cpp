@@ -109,8 +109,8 @@ TEST(Bundle, MalformedOnesGiveErrors) {
                          launch(loadBundle(makeBundle("cuda.dist", other)),
                                 {{"x", makeInput()}});
                        }),
-                       "the program is compiled for target cuda, but --backend "
-                       "threads runs those for cpu"));
+                       "the program is compiled for target cuda: give "
+                       "--backend cuda"));
   other = makeManifest();
   std::string folder = makeBundle("truncated.dist", other);
   std::ofstream(folder + "/program.so") << "\x7f"

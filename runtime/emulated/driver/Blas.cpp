@@ -328,7 +328,8 @@ BlasStatus cublasLtMatmulAlgoGetHeuristic(BlasHandle, BlasProduct product,
       return BlasInvalidValue;
   if (wanted < 1)
     return BlasInvalidValue;
-  if (!isKnown(product, a, b, c, d))
+  constexpr int32_t kMostBatch = 65'535;
+  if (!isKnown(product, a, b, c, d) || a->batch > kMostBatch)
     return BlasNotSupported;
   // What splits sums would not give the same bits twice.
   if (preference->schemes != 0)
@@ -346,8 +347,10 @@ BlasStatus cublasLtMatmul(BlasHandle, BlasProduct product, const void *alpha,
                           const void *a, BlasMatrix aMatrix, const void *b,
                           BlasMatrix bMatrix, const void *beta, const void *c,
                           BlasMatrix cMatrix, void *d, BlasMatrix dMatrix,
-                          const BlasAlgorithm *algorithm, void *, size_t,
-                          CUstream_st *stream) {
+                          const BlasAlgorithm *algorithm, void *workspace,
+                          size_t workspaceBytes, CUstream_st *stream) {
+  if (workspaceBytes && (!workspace || alignmentOf(workspace) < 256))
+    return BlasInvalidValue;
   Chosen chosen;
   std::memcpy(&chosen, algorithm, sizeof chosen);
   const void *pointers[] = {a, b, c, d};

@@ -103,6 +103,11 @@ protected:
     driver().check(driver().cuCtxSetCurrent(context), "context");
     driver().check(driver().cuStreamCreate(&stream, StreamNonBlocking),
                    "stream");
+    DevicePtr address;
+    driver().check(
+        driver().cuMemAlloc(&address, dist::Products::workspaceBytes),
+        "workspace");
+    workspace = reinterpret_cast<void *>(address);
   }
   void TearDown() override { driver().cuDevicePrimaryCtxRelease(0); }
 
@@ -133,6 +138,7 @@ protected:
 
   Context context = nullptr;
   Stream stream = nullptr;
+  void *workspace = nullptr;
 };
 
 INSTANTIATE_TEST_SUITE_P(Types, Products,
@@ -173,7 +179,7 @@ TEST_P(Products, AreThoseOfLoops) {
     if (dtypeBytes(out) < 4 && !hasOneSum(table)) {
       // Not rounded more than once: an error, or loops are one.
       try {
-        products.run(call, nullptr, stream);
+        products.run(call, workspace, stream);
         call.flags = 0;
         isAdded = false;
       } catch (const Error &) {
@@ -181,7 +187,7 @@ TEST_P(Products, AreThoseOfLoops) {
       }
     }
     for (int turn = 0; turn < (isAdded ? 1 : 2); ++turn) {
-      products.run(call, nullptr, stream);
+      products.run(call, workspace, stream);
       std::vector<double> got = download(out, addresses[2], values[2].size());
       EXPECT_TRUE(turn == 0 || got == first);
       first = got;
@@ -202,16 +208,41 @@ TEST_P(Products, AreThoseOfLoops) {
   }
 }
 
+// More than a grid has along z: 70,000 products of 1 x 2 and 2 x 1.
+TEST_P(Products, OfLargeBatches) {
+  auto [in, out, tolerance] = GetParam();
+  dist::Products products(driver());
+  constexpr int64_t kBatch = 70'000;
+  std::vector<double> a(2 * kBatch), b(2 * kBatch, 0.5), c(kBatch, 0);
+  for (int64_t i = 0; i < 2 * kBatch; ++i)
+    a[i] = i % 8;
+  int64_t loops[] = {DIST_LOOP_BATCH, kBatch, 2, 2, 1, DIST_LOOP_K, 2, 1, 1, 0};
+  DevicePtr addresses[] = {upload(in, a, 0), upload(in, b, 0),
+                           upload(out, c, 0)};
+  ContractCall call{};
+  call.inDtype = in;
+  call.outDtype = out;
+  call.numLoops = 2;
+  call.loops = loops;
+  call.a = reinterpret_cast<void *>(addresses[0]);
+  call.b = reinterpret_cast<void *>(addresses[1]);
+  call.c = reinterpret_cast<void *>(addresses[2]);
+  products.run(call, workspace, stream);
+  std::vector<double> got = download(out, addresses[2], kBatch);
+  for (int64_t i = 0; i < kBatch; ++i)
+    ASSERT_EQ(got[i], (a[2 * i] + a[2 * i + 1]) / 2) << i;
+}
+
 TEST_P(Products, WrongTablesAreErrors) {
   dist::Products products(driver());
   int64_t wrong[] = {7, 2, 1, 1, 1};
   ContractCall call{GetParam().in, GetParam().out, 0,       1,
                     wrong,         nullptr,        nullptr, nullptr};
-  EXPECT_THROW(products.run(call, nullptr, stream), Error);
+  EXPECT_THROW(products.run(call, workspace, stream), Error);
   int64_t right[] = {DIST_LOOP_M, 2, 1, 1, 1};
   call.loops = right;
   call.inDtype = DIST_I32;
-  EXPECT_THROW(products.run(call, nullptr, stream), Error);
+  EXPECT_THROW(products.run(call, workspace, stream), Error);
 }
 
 } // namespace
