@@ -189,7 +189,7 @@ TEST(Processes, KillOneThatIsStoppedWithALock) {
   auto *wasKilled = static_cast<std::atomic<int> *>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
            -1, 0));
-  auto *process = wasKilled + 1;
+  auto *process = wasKilled + 1, *hasBegun = wasKilled + 2;
   // Who fails the run wakes those that wait by it.
   auto *word = new (wasKilled + 16) Word(Sharing::Processes);
   EXPECT_TRUE(mentions(
@@ -197,6 +197,9 @@ TEST(Processes, KillOneThatIsStoppedWithALock) {
           line(2),
           [&](dist_rank *rank) {
             if (rank->index == 1) {
+              // A rank that begins after the failure does nothing.
+              while (*hasBegun == 0)
+                usleep(1000);
               *process = getpid();
               Inside::of(*rank).wait(*word, word->load(), [] {
                 raise(SIGSTOP);
@@ -204,6 +207,7 @@ TEST(Processes, KillOneThatIsStoppedWithALock) {
               });
               return 0;
             }
+            *hasBegun = 1;
             while (!rank->backend.failed())
               usleep(1000);
             // Whoever told of it was the lock's next owner.
