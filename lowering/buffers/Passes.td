@@ -80,6 +80,31 @@ def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def DistSliceAttention : Pass<"dist-slice-attention", "::mlir::func::FuncOp"> {
+  let summary = "Attention becomes its parts, for slices of the queries";
+  let description = [{
+    Needs tensors. Each `dist.attention` and `dist.attention_adjoint` becomes its
+    parts: contractions, the body, a softmax. If there are more than `most-scores`
+    scores over all batches, a loop computes them for slices of the queries, over
+    all keys. The last slice may have fewer queries. Sums over queries, which are
+    cotangents of keys and values, are added up over the slices.
+
+    ```mlir
+    %o = dist.attention(%q, %k, %v) …                     // before, of 4096 queries
+    %o = scf.for %i = %c0 to %c4096 step %c512 …          // after
+      %part = tensor.extract_slice %q[0, %i, 0] [8, 512, 64] [1, 1, 1] …
+      %scores = linalg.generic … ins(%part, %k) …
+    ```
+  }];
+  let options = [
+    Option<"mostScores", "most-scores", "int64_t", "std::numeric_limits<int64_t>::max()",
+           "The most scores that are computed at once">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def DistBufferize : Pass<"dist-bufferize", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferization with results in given buffers";
   let description = [{

@@ -487,7 +487,7 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
       return signalPassFailure();
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    populateDecomposeIndexedPatterns(patterns);
+    populateDecomposeIndexedPatterns(patterns, sortsScatters);
     populateExpandRandomPatterns(patterns);
     patterns.add<DecomposeAggregate>(context, minScores);
     patterns.add<Generalize, SwitchToBranches, SplatToFill, BitcastElements,

@@ -194,13 +194,15 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
 
 /// tensor.scatter and dist.scatter_add: indices are checked like those of a
 /// gather. Then loops over them write one slice each to its position, or add
-/// it.
+/// it. Where the target has `rt.scatter`, keys of the slices are sorted
+/// instead.
 struct Scatter {
   Operation *op;
   TypedValue<RankedTensorType> source, dest, indices;
   ArrayRef<int64_t> dims;
   bool isAdded;
   StringRef what;
+  bool isSorted;
 
   LogicalResult rewrite(PatternRewriter &rewriter) const {
     RankedTensorType destType = dest.getType(), indicesType = indices.getType();
@@ -213,6 +215,8 @@ struct Scatter {
       return success();
     }
     Value checked = checkIndices(rewriter, op, indices, destType, dims, what);
+    if (isSorted && rewriteSorted(rewriter, checked))
+      return success();
     int64_t batchRank = indicesType.getRank() - 1;
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
     Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
@@ -230,6 +234,10 @@ struct Scatter {
                                : nest.results.front());
     return success();
   }
+
+  bool rewriteSorted(PatternRewriter &rewriter, Value checked) const;
+  Value makeKeys(OpBuilder &builder, Value checked, int64_t slices,
+                 int64_t count) const;
 
   /// `dest` with the slice that belongs to one position of the batch.
   Value putSlice(OpBuilder &b, Location loc, Value checked, ValueRange batch,
@@ -272,8 +280,198 @@ struct Scatter {
   }
 };
 
+/// The elements at `position` of each dimension.
+SmallVector<Value> delinearize(OpBuilder &b, Location loc, Value position,
+                               ArrayRef<int64_t> shape) {
+  SmallVector<Value> indices(shape.size());
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    Value size = arith::ConstantIndexOp::create(b, loc, shape[dim]);
+    indices[dim] = arith::RemUIOp::create(b, loc, position, size);
+    position = arith::DivUIOp::create(b, loc, position, size);
+  }
+  return indices;
+}
+
+Value extractGuarded(OpBuilder &b, Location loc, Value tensor,
+                     ValueRange indices) {
+  auto element = tensor::ExtractOp::create(b, loc, tensor, indices);
+  element->setAttr(kGuardedAttr, b.getUnitAttr());
+  return element;
+}
+
+/// `count` keys, a power of two: the row of each slice, and its number below.
+/// Those beyond the slices are larger than all others.
+Value Scatter::makeKeys(OpBuilder &builder, Value checked, int64_t slices,
+                        int64_t count) const {
+  Location loc = op->getLoc();
+  ArrayRef<int64_t> batch = indices.getType().getShape().drop_back();
+  Value init = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{count},
+                                       builder.getI64Type());
+  auto makeKey = [&](OpBuilder &b, Location l,
+                     ValueRange) -> SmallVector<Value> {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b, l, value);
+    };
+    Value number = linalg::IndexOp::create(b, l, 0);
+    Value isSlice = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult,
+                                          number, constant(slices));
+    Value slice = arith::SelectOp::create(b, l, isSlice, number, constant(0));
+    SmallVector<Value> at = delinearize(b, l, slice, batch);
+    at.push_back(nullptr);
+    Value row = constant(0);
+    for (auto [k, extent] : llvm::enumerate(getExtents(dest.getType(), dims))) {
+      at.back() = constant(k);
+      row = arith::AddIOp::create(
+          b, l, arith::MulIOp::create(b, l, row, constant(extent)),
+          extractGuarded(b, l, checked, at));
+    }
+    Value key = arith::AddIOp::create(
+        b, l, arith::MulIOp::create(b, l, row, constant(count)), slice);
+    key = arith::SelectOp::create(
+        b, l, isSlice, key, constant(std::numeric_limits<int64_t>::max()));
+    return {arith::IndexCastOp::create(b, l, b.getI64Type(), key)};
+  };
+  return createParallelLoops(builder, loc, {}, {}, init, makeKey).getResult(0);
+}
+
+/// Sorts runs of `size` keys: the key at a place of its run is the one that so
+/// many others are less than.
+Value sortRuns(OpBuilder &builder, Location loc, Value keys, int64_t size) {
+  auto sort = [&](OpBuilder &b, Location l, ValueRange) -> SmallVector<Value> {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b, l, value);
+    };
+    Value zero = constant(0), one = constant(1), end = constant(size);
+    Value number = linalg::IndexOp::create(b, l, 0);
+    Value place = arith::RemUIOp::create(b, l, number, end);
+    Value first = arith::SubIOp::create(b, l, number, place);
+    auto forEach = [&](OpBuilder &b, Value init,
+                       function_ref<Value(OpBuilder &, Value, Value)> body) {
+      return scf::ForOp::create(
+                 b, l, zero, end, one, init,
+                 [&](OpBuilder &b, Location, Value at, ValueRange carried) {
+                   at = arith::AddIOp::create(b, l, first, at);
+                   Value key = extractGuarded(b, l, keys, at);
+                   scf::YieldOp::create(b, l, body(b, key, carried[0]));
+                 })
+          .getResult(0);
+    };
+    // No key has the places of those beyond the slices: they are equal.
+    Value largest = arith::ConstantIntOp::create(
+        b, l, std::numeric_limits<int64_t>::max(), 64);
+    return {forEach(b, largest, [&](OpBuilder &b, Value key, Value found) {
+      Value less = forEach(b, zero, [&](OpBuilder &b, Value other, Value sum) {
+        Value isLess =
+            arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, other, key);
+        return arith::AddIOp::create(
+            b, l, sum, arith::SelectOp::create(b, l, isLess, one, zero));
+      });
+      Value isThis =
+          arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, less, place);
+      return arith::SelectOp::create(b, l, isThis, key, found);
+    })};
+  };
+  Value init = tensor::EmptyOp::create(
+      builder, loc, cast<RankedTensorType>(keys.getType()).getShape(),
+      builder.getI64Type());
+  return createParallelLoops(builder, loc, {}, {}, init, sort).getResult(0);
+}
+
+/// Sorted runs of `half` keys, a power of two, become runs of twice as many.
+/// Bisection finds how many keys of the first half come before a place of their
+/// run (merge path: Odeh, Green, Mwassi, Shmueli and Birk 2012).
+Value mergeRuns(OpBuilder &builder, Location loc, Value keys, int64_t half) {
+  auto merge = [&](OpBuilder &b, Location l, ValueRange) -> SmallVector<Value> {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b, l, value);
+    };
+    Value size = constant(half), zero = constant(0), one = constant(1);
+    Value last = constant(half - 1), two = constant(2);
+    Value number = linalg::IndexOp::create(b, l, 0);
+    Value place = arith::RemUIOp::create(b, l, number, constant(2 * half));
+    Value first = arith::SubIOp::create(b, l, number, place);
+    Value second = arith::AddIOp::create(b, l, first, size);
+    auto isLess = [&](OpBuilder &b, Value x, Value y) -> Value {
+      return arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, x, y);
+    };
+    auto both = [&](OpBuilder &b, Value x, Value y) -> Value {
+      return arith::AndIOp::create(b, l, x, y);
+    };
+    // The key at a place of the half that begins at `start`, or the one next to
+    // it if there is no such place.
+    auto keyAt = [&](OpBuilder &b, Value start, Value place) -> Value {
+      place = arith::MaxSIOp::create(b, l, place, zero);
+      place = arith::MinSIOp::create(b, l, place, last);
+      return extractGuarded(
+          b, l, keys, arith::AddIOp::create(b, l, start, place).getResult());
+    };
+    // Whether the key at `x` of the first half comes before that at `y` of the
+    // second one.
+    auto isBefore = [&](OpBuilder &b, Value x, Value y) -> Value {
+      Value less = isLess(b, keyAt(b, first, x), keyAt(b, second, y));
+      Value isNone =
+          arith::CmpIOp::create(b, l, arith::CmpIPredicate::sge, y, size);
+      return both(b, isLess(b, x, size),
+                  arith::OrIOp::create(b, l, isNone, less));
+    };
+    Value steps = constant(llvm::Log2_64(half) + 1);
+    auto search = scf::ForOp::create(
+        b, l, zero, steps, one, ValueRange{zero, size},
+        [&](OpBuilder &b, Location, Value, ValueRange carried) {
+          Value count = carried[0], step = carried[1];
+          Value more = arith::AddIOp::create(b, l, count, step);
+          Value x = arith::SubIOp::create(b, l, more, one);
+          Value y = arith::SubIOp::create(b, l, place, more);
+          Value isThere = both(b, isBefore(b, x, y), isLess(b, x, place));
+          scf::YieldOp::create(
+              b, l,
+              ValueRange{arith::SelectOp::create(b, l, isThere, more, count),
+                         arith::DivUIOp::create(b, l, step, two)});
+        });
+    Value x = search.getResult(0);
+    Value y = arith::SubIOp::create(b, l, place, x);
+    return {arith::SelectOp::create(b, l, isBefore(b, x, y), keyAt(b, first, x),
+                                    keyAt(b, second, y))};
+  };
+  Value init = tensor::EmptyOp::create(
+      builder, loc, cast<RankedTensorType>(keys.getType()).getShape(),
+      builder.getI64Type());
+  return createParallelLoops(builder, loc, {}, {}, init, merge).getResult(0);
+}
+
+/// As rt.scatter. Not if the keys of so large tensors have no 64 bits.
+bool Scatter::rewriteSorted(PatternRewriter &rewriter, Value checked) const {
+  int64_t batchRank = indices.getType().getRank() - 1;
+  int64_t slices = 1, rows = 1, limit = 0;
+  for (int64_t size : indices.getType().getShape().drop_back())
+    slices *= size;
+  for (int64_t extent : getExtents(dest.getType(), dims))
+    rows *= extent;
+  int64_t count = llvm::PowerOf2Ceil(slices);
+  if (llvm::MulOverflow(rows, count, limit))
+    return false;
+  if (source.getType().getNumElements() == 0) {
+    rewriter.replaceOp(op, dest);
+    return true;
+  }
+  Location loc = op->getLoc();
+  Value keys = makeKeys(rewriter, checked, slices, count);
+  // Of few keys, each is compared with each: one kernel in place of several.
+  int64_t run = std::min<int64_t>(count, 32);
+  keys = sortRuns(rewriter, loc, keys, run);
+  for (; run < count; run *= 2)
+    keys = mergeRuns(rewriter, loc, keys, run);
+  auto sorted = rt::ScatterOp::create(rewriter, loc, dest.getType(), source,
+                                      keys, dest, dims, batchRank, isAdded);
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    sorted->setAttr(kScopeAttr, scope);
+  rewriter.replaceOp(op, sorted.getResult());
+  return true;
+}
+
 struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ScatterToLoops(MLIRContext *context, bool isSorted)
+      : OpRewritePattern(context), isSorted(isSorted) {}
 
   LogicalResult matchAndRewrite(tensor::ScatterOp scatter,
                                 PatternRewriter &rewriter) const override {
@@ -283,22 +481,29 @@ struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
                    scatter.getIndices(),
                    scatter.getScatterDims(),
                    /*isAdded=*/false,
-                   "scatter"}
+                   "scatter",
+                   isSorted}
         .rewrite(rewriter);
   }
+
+  bool isSorted;
 };
 
 struct ScatterAddToLoops : OpRewritePattern<ScatterAddOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ScatterAddToLoops(MLIRContext *context, bool isSorted)
+      : OpRewritePattern(context), isSorted(isSorted) {}
 
   LogicalResult matchAndRewrite(ScatterAddOp scatter,
                                 PatternRewriter &rewriter) const override {
     return Scatter{scatter,           scatter.getSource(),
                    scatter.getDest(), scatter.getIndices(),
                    scatter.getDims(),
-                   /*isAdded=*/true,  "scatter"}
+                   /*isAdded=*/true,  "scatter",
+                   isSorted}
         .rewrite(rewriter);
   }
+
+  bool isSorted;
 };
 
 /// A condition that is false ends the run with its message and position. In the
@@ -370,8 +575,9 @@ struct AssertToFail : OpRewritePattern<cf::AssertOp> {
 
 } // namespace
 
-void mlir::dist::populateDecomposeIndexedPatterns(RewritePatternSet &patterns) {
-  patterns
-      .add<GatherToGeneric, ScatterToLoops, ScatterAddToLoops, AssertToFail>(
-          patterns.getContext());
+void mlir::dist::populateDecomposeIndexedPatterns(RewritePatternSet &patterns,
+                                                  bool sortsScatters) {
+  patterns.add<GatherToGeneric, AssertToFail>(patterns.getContext());
+  patterns.add<ScatterToLoops, ScatterAddToLoops>(patterns.getContext(),
+                                                  sortsScatters);
 }

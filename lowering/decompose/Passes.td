@@ -74,6 +74,8 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
     Needs tensors.
 
     - Gathers become generics that extract elements.
+    - Scatters become loops over their slices. With `sort-scatters` they become
+      `rt.scatter`, whose keys are sorted before.
     - Concatenations and pads become insertions into an empty tensor.
     - Packing becomes pads, reshapes and transposes.
     - Aggregates such as softmax become their parts.
@@ -91,7 +93,9 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minScores", "min-scores", "int64_t", "std::numeric_limits<int64_t>::max()",
-           "The fewest scores, over all batches, for such attention to stay">
+           "The fewest scores, over all batches, for such attention to stay">,
+    Option<"sortsScatters", "sort-scatters", "bool", "false",
+           "Scatters become rt.scatter, not loops over their slices">
   ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

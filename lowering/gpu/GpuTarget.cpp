@@ -12,6 +12,7 @@
 #include "lowering/gpu/KernelEmitter.h"
 #include "lowering/gpu/Launch.h"
 #include "lowering/gpu/Passes.h"
+#include "lowering/gpu/ScatterEmitter.h"
 #include "lowering/kernels/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -44,6 +45,11 @@ struct GpuKernels final : KernelTarget {
                                KernelGroup group,
                                SmallVector<Value> &scratch) const override {
     return emitGpuKernel(builder, name, std::move(group), scratch);
+  }
+  FailureOr<Kernel> emitScatter(OpBuilder &builder, StringRef name,
+                                rt::ScatterOp scatter,
+                                const BufferAliases &aliases) const override {
+    return emitGpuScatter(builder, name, scatter, aliases);
   }
   void emitCall(OpBuilder &builder, Location loc, FunctionOpInterface kernel,
                 ValueRange operands) const override {
@@ -93,26 +99,6 @@ struct GpuKernels final : KernelTarget {
     return true;
   }
   bool isConvolutionCall(Type, int64_t) const override { return false; }
-  /// A tile has work for a whole chip, over all keys where they are not many:
-  /// each takes some launches, and skipping any takes the host's reading what
-  /// the one before has made.
-  AttentionTiles attentionTiles() const override {
-    AttentionTiles tiles;
-    tiles.queries = 256;
-    tiles.keys = 8192;
-    tiles.fewestQueries = 64;
-    tiles.keyUnit = 32;
-    tiles.granule = 32;
-    // Some ten launches of 4 us. Not measured: no GPU was at hand.
-    tiles.perTile = tiles.perRow = 40e3;
-    tiles.perProduct = 1e-4;
-    tiles.perScore = 1e-2;
-    tiles.perMask = 1e-3;
-    tiles.hasProducts = [](Type in, Type sum) {
-      return sum.isF32() && (in.isF32() || in.isF16() || in.isBF16());
-    };
-    return tiles;
-  }
 };
 
 const KernelTarget &getGpuKernels() {
@@ -127,12 +113,16 @@ struct GpuTarget final : Target {
 
   int64_t getAlignment() const override { return 256; } // what NCCL wants
 
+  bool hasScatters() const override { return true; }
+
+  /// 128 MiB of f32.
+  int64_t mostScoresAtOnce() const override { return 32 * 1024 * 1024; }
+
   void addTensorCalls(OpPassManager &passes) const override {
     passes.addNestedPass<func::FuncOp>(createDistSplitWindows());
   }
 
   void addKernels(OpPassManager &passes) const override {
-    passes.addPass(createDistExpandAttention({getName().str()}));
     passes.addNestedPass<func::FuncOp>(
         createDistSelectContractions({getName().str()}));
     passes.addPass(createDistFormKernels({getName().str()}));

@@ -1,11 +1,13 @@
 //===- KernelEmitter.cpp - Writes a group as a kernel of a GPU ------------===//
 
 #include "lowering/gpu/KernelEmitter.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "lowering/buffers/Sums.h"
 #include "lowering/gpu/Launch.h"
 #include "lowering/kernels/Accumulators.h"
 #include "lowering/kernels/BodyEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,33 +15,103 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// A cell of so many iterations is a block's; of fewer it is a thread's.
-static constexpr int64_t kFewestOfBlock = 64;
+/// What a thread keeps of a cell that is its own: registers, most often.
+static constexpr int64_t kThreadBytes = 128;
+/// A cell of so many turns is several threads'; of fewer it is one's.
+static constexpr int64_t kFewestTurns = 32;
+/// Rows of so many terms are added up in as many parts as a block has threads;
+/// shorter ones, and columns, in as many as a warp has.
+static constexpr int64_t kLongRow = 1024, kWarp = 32;
+
+/// Bytes that a thread reads or writes at once.
+static constexpr int64_t kVectorBytes = 16;
+/// The most bodies that one thread has, one after the other.
+static constexpr int64_t kMostBodies = 32;
+/// A tile has as many rows and columns. A row in shared memory is one element
+/// longer, so that a column lies in different banks.
+static constexpr int64_t kTile = 32, kTileRow = kTile + 1;
+/// Fewer are not worth a tile.
+static constexpr int64_t kFewestInTile = 8;
+
+/// How many threads make the parts of a sum of so many terms. It depends on
+/// nothing else, so that ranks add up a row in the same order.
+static int64_t countParts(int64_t terms) {
+  if (terms < kFewestTurns)
+    return 1;
+  return terms < kLongRow ? kWarp : kThreads;
+}
 
 namespace {
+
+/// Which threads of a block have a cell.
+struct CellThreads {
+  /// Of a cell: 1, or a power of two.
+  int64_t count = 1;
+  /// Neighbours have different cells, not different turns of one.
+  bool areColumns = false;
+
+  bool areSeveral() const { return count > 1; }
+  int64_t cells() const { return kThreads / count; }
+};
+
+/// What a member reads.
+struct TileRead {
+  unsigned member;
+  const Access *access;
+};
 
 class CellEmitter {
 public:
   CellEmitter(OpBuilder &builder, const KernelGroup &group, Location loc,
-              BodyEmitter &body, bool isOfBlock)
-      : builder(builder), group(group), loc(loc), body(body),
-        isOfBlock(isOfBlock) {}
+              BodyEmitter &body, CellThreads threads)
+      : builder(builder), group(group), loc(loc), body(body), threads(threads) {
+    Type i32 = builder.getI32Type();
+    thread = toIndex(NVVM::ThreadIdXOp::create(builder, loc, i32));
+    Value cells = body.constant(threads.cells()),
+          count = body.constant(threads.count);
+    if (threads.areColumns) {
+      slot = arith::RemUIOp::create(builder, loc, thread, cells);
+      lane = arith::DivUIOp::create(builder, loc, thread, cells);
+    } else {
+      slot = arith::DivUIOp::create(builder, loc, thread, count);
+      lane = arith::RemUIOp::create(builder, loc, thread, count);
+    }
+  }
 
-  /// All cells, of which this many blocks do some each.
-  int64_t emitCells(ArrayRef<Loop> cells, ArrayRef<Run> runs);
+  /// Memory of a cell: this thread's own, or that of its cell.
+  Value allocateOfCell(Type element, int64_t size);
+
+  /// All cells, of which this many blocks do some each. A thread has this many
+  /// neighbours of the innermost loop.
+  int64_t emitCells(ArrayRef<Loop> cells, ArrayRef<Run> runs,
+                    int64_t neighbours);
+  /// The same in tiles of the innermost loop and of `across`, along which the
+  /// memory of `reads` lies: a tile of it is read in that order.
+  int64_t emitTiles(ArrayRef<Loop> cells, size_t across, ArrayRef<Run> runs,
+                    ArrayRef<TileRead> reads);
 
 private:
+  int64_t emitBlocks(int64_t count, llvm::function_ref<void(Value)> emitBlock);
   void emitRun(const Run &run);
   void emitInOrder(const Run &run);
   void emitParts(const Run &run, ArrayRef<Accumulator> outputs);
-  Value combineParts(const Accumulator &output, Value part);
+  Value combineParts(const Accumulator &output, Value part, int64_t count);
   Value combine(const Accumulator &output, Value a, Value b);
   void emitLoops(ArrayRef<unsigned> members, ArrayRef<Loop> loops,
                  llvm::function_ref<void()> inside);
   void bindAll(ArrayRef<unsigned> members, ArrayRef<Loop> loops, Value index);
+  Value getPlace(ArrayRef<Loop> loops, Value index, size_t position);
   void emitIf(Value condition, llvm::function_ref<void()> inside);
   Value isLess(Value a, int64_t b);
   void emitBarrier() { NVVM::BarrierOp::create(builder, loc); }
+  /// `turns`, or none where this thread has no cell.
+  Value getTurns(int64_t turns) {
+    Value all = body.constant(turns);
+    return hasCell ? arith::SelectOp::create(builder, loc, hasCell, all,
+                                             body.constant(0))
+                         .getResult()
+                   : all;
+  }
   Value toIndex(Value number) {
     return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
                                         number);
@@ -49,8 +121,14 @@ private:
   const KernelGroup &group;
   Location loc;
   BodyEmitter &body;
-  const bool isOfBlock;
-  Value thread;
+  const CellThreads threads;
+  /// Numbers of the thread in its block, of its cell there, and of the thread
+  /// in the cell.
+  Value thread, slot, lane;
+  /// Whether there is a cell for it; null if always.
+  Value hasCell;
+  /// Whether a block's threads share memory.
+  bool usesShared = false;
   /// By type: shared memory for a number of each thread.
   DenseMap<Type, Value> partsOf;
 };
@@ -76,18 +154,23 @@ void CellEmitter::emitIf(Value condition, llvm::function_ref<void()> inside) {
   inside();
 }
 
+/// The place in loop `position` in iteration `index` of all of them.
+Value CellEmitter::getPlace(ArrayRef<Loop> loops, Value index,
+                            size_t position) {
+  int64_t below = countTurns(loops.drop_front(position + 1));
+  if (below > 1)
+    index = arith::DivUIOp::create(builder, loc, index, body.constant(below));
+  if (position == 0)
+    return index;
+  return arith::RemUIOp::create(builder, loc, index,
+                                body.constant(loops[position].size));
+}
+
 /// The loops' places in iteration `index` of all of them.
 void CellEmitter::bindAll(ArrayRef<unsigned> members, ArrayRef<Loop> loops,
                           Value index) {
-  for (const Loop &loop : llvm::reverse(loops)) {
-    Value place = index;
-    if (&loop != &loops.front()) {
-      Value size = body.constant(loop.size);
-      place = arith::RemUIOp::create(builder, loc, index, size);
-      index = arith::DivUIOp::create(builder, loc, index, size);
-    }
-    body.bindLoop(members, loop, place);
-  }
+  for (size_t position = 0; position < loops.size(); ++position)
+    body.bindLoop(members, loops[position], getPlace(loops, index, position));
 }
 
 void CellEmitter::emitLoops(ArrayRef<unsigned> members, ArrayRef<Loop> loops,
@@ -103,44 +186,168 @@ void CellEmitter::emitLoops(ArrayRef<unsigned> members, ArrayRef<Loop> loops,
   emitLoops(members, loops.drop_front(), inside);
 }
 
-int64_t CellEmitter::emitCells(ArrayRef<Loop> cells, ArrayRef<Run> runs) {
+Value CellEmitter::allocateOfCell(Type element, int64_t size) {
+  if (!threads.areSeveral())
+    return memref::AllocaOp::create(builder, loc,
+                                    MemRefType::get({size}, element));
+  auto type = MemRefType::get({threads.cells() * size}, element,
+                              MemRefLayoutAttrInterface(),
+                              builder.getI64IntegerAttr(kShared));
+  Value all = memref::AllocaOp::create(builder, loc, type);
+  if (threads.cells() == 1)
+    return all;
+  OpFoldResult offset =
+      arith::MulIOp::create(builder, loc, slot, body.constant(size))
+          .getResult();
+  OpFoldResult count = builder.getIndexAttr(size),
+               step = builder.getIndexAttr(1);
+  return memref::SubViewOp::create(builder, loc, all, offset, count, step);
+}
+
+/// `count` blocks, of which each launched one does some. Returns the number of
+/// those.
+int64_t CellEmitter::emitBlocks(int64_t count,
+                                llvm::function_ref<void(Value)> emitBlock) {
+  Value block =
+      toIndex(NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type()));
+  if (count <= kMostBlocks) {
+    emitBlock(block);
+    return count;
+  }
+  auto loop = scf::ForOp::create(builder, loc, block, body.constant(count),
+                                 body.constant(kMostBlocks));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  emitBlock(loop.getInductionVar());
+  if (usesShared)
+    emitBarrier(); // the next block has the same shared memory
+  return kMostBlocks;
+}
+
+int64_t CellEmitter::emitCells(ArrayRef<Loop> cells, ArrayRef<Run> runs,
+                               int64_t neighbours) {
   auto all = llvm::to_vector(llvm::seq<unsigned>(0, group.members.size()));
-  int64_t count = countTurns(cells);
-  Type i32 = builder.getI32Type();
-  thread = toIndex(NVVM::ThreadIdXOp::create(builder, loc, i32));
-  Value block = toIndex(NVVM::BlockIdXOp::create(builder, loc, i32));
-  auto emitCell = [&](Value cell) {
-    bindAll(all, cells, cell);
+  auto ofThread = llvm::to_vector(cells);
+  if (neighbours > 1)
+    ofThread.back().size /= neighbours;
+  int64_t count = countTurns(ofThread), perBlock = threads.cells();
+  auto emitRuns = [&] {
     for (auto [number, run] : llvm::enumerate(runs)) {
       // What other threads have written.
-      if (number > 0 && isOfBlock)
+      if (number > 0 && threads.areSeveral())
         emitBarrier();
       emitRun(run);
     }
   };
-  int64_t blocks = isOfBlock ? count : llvm::divideCeil(count, kThreads);
-  Value cell = block;
-  if (!isOfBlock)
-    cell = arith::AddIOp::create(
+  auto emitCell = [&](Value cell) {
+    bindAll(all, ofThread, cell);
+    if (neighbours == 1)
+      return emitRuns();
+    Value first = arith::MulIOp::create(
+        builder, loc, getPlace(ofThread, cell, cells.size() - 1),
+        body.constant(neighbours));
+    for (int64_t next = 0; next < neighbours; ++next) {
+      body.bindLoop(
+          all, cells.back(),
+          arith::AddIOp::create(builder, loc, first, body.constant(next)));
+      emitRuns();
+    }
+  };
+  // The cells of a block lie side by side. All its threads meet at barriers,
+  // also those that have none.
+  usesShared = threads.areSeveral();
+  return emitBlocks(llvm::divideCeil(count, perBlock), [&](Value block) {
+    Value first =
+        arith::MulIOp::create(builder, loc, block, body.constant(perBlock));
+    Value cell = arith::AddIOp::create(builder, loc, first, slot);
+    if (count % perBlock == 0)
+      return emitCell(cell);
+    Value isCell = isLess(cell, count);
+    if (!threads.areSeveral())
+      return emitIf(isCell, [&] { emitCell(cell); });
+    hasCell = isCell;
+    emitCell(
+        arith::SelectOp::create(builder, loc, isCell, cell, body.constant(0)));
+  });
+}
+
+int64_t CellEmitter::emitTiles(ArrayRef<Loop> cells, size_t across,
+                               ArrayRef<Run> runs, ArrayRef<TileRead> reads) {
+  auto all = llvm::to_vector(llvm::seq<unsigned>(0, group.members.size()));
+  const Loop &rows = cells[across], &columns = cells.back();
+  auto tiles = llvm::to_vector(cells);
+  for (size_t position : {across, cells.size() - 1})
+    tiles[position].size = llvm::divideCeil(cells[position].size, kTile);
+  SmallVector<const Access *> accesses;
+  SmallVector<Value> memory;
+  for (const TileRead &read : reads) {
+    accesses.push_back(read.access);
+    auto element = cast<MemRefType>(body.getBuffer(*read.access).getType())
+                       .getElementType();
+    memory.push_back(memref::AllocaOp::create(
         builder, loc,
-        arith::MulIOp::create(builder, loc, block, body.constant(kThreads)),
-        thread);
-  if (blocks <= kMostBlocks) {
-    if (isOfBlock)
-      emitCell(cell);
-    else
-      emitIf(isLess(cell, count), [&] { emitCell(cell); });
-    return blocks;
+        MemRefType::get({kTile * kTileRow}, element,
+                        MemRefLayoutAttrInterface(),
+                        builder.getI64IntegerAttr(kShared))));
   }
-  int64_t step = kMostBlocks * (isOfBlock ? 1 : kThreads);
-  auto loop = scf::ForOp::create(builder, loc, cell, body.constant(count),
-                                 body.constant(step));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  emitCell(loop.getInductionVar());
-  if (isOfBlock)
-    emitBarrier(); // the next cell has the same shared memory
-  return kMostBlocks;
+  Value width = body.constant(kTile);
+  Value x = arith::RemUIOp::create(builder, loc, thread, width);
+  Value y = arith::DivUIOp::create(builder, loc, thread, width);
+  auto add = [&](Value a, Value b) -> Value {
+    return arith::AddIOp::create(builder, loc, a, b);
+  };
+  auto times = [&](Value a, int64_t b) -> Value {
+    return arith::MulIOp::create(builder, loc, a, body.constant(b));
+  };
+  usesShared = true;
+  return emitBlocks(countTurns(tiles), [&](Value block) {
+    bindAll(all, tiles, block);
+    Value row = times(getPlace(tiles, block, across), kTile);
+    Value column = times(getPlace(tiles, block, cells.size() - 1), kTile);
+    // Threads of a warp have neighbours along `x` of the tile.
+    auto emitPart = [&](Value rowInTile, Value columnInTile,
+                        llvm::function_ref<void()> inside) {
+      Value r = add(row, rowInTile), c = add(column, columnInTile);
+      body.bindLoop(all, rows, r);
+      body.bindLoop(all, columns, c);
+      Value isInside;
+      for (auto [place, size] : {std::pair(r, rows.size), {c, columns.size}}) {
+        if (size % kTile == 0)
+          continue;
+        Value fits = isLess(place, size);
+        isInside = isInside
+                       ? arith::AndIOp::create(builder, loc, isInside, fits)
+                             .getResult()
+                       : fits;
+      }
+      isInside ? emitIf(isInside, inside) : inside();
+    };
+    constexpr int64_t kStep = kThreads / kTile;
+    for (int64_t step = 0; step < kTile; step += kStep) {
+      Value across = add(y, body.constant(step));
+      emitPart(x, across, [&] {
+        for (auto [read, tile] : llvm::zip_equal(reads, memory)) {
+          Value address = body.emitAddress(read.member, *read.access);
+          memref::StoreOp::create(builder, loc,
+                                  body.emitLoad(*read.access, address), tile,
+                                  add(times(across, kTileRow), x));
+        }
+      });
+    }
+    emitBarrier();
+    for (int64_t step = 0; step < kTile; step += kStep) {
+      Value across = add(y, body.constant(step));
+      emitPart(across, x, [&] {
+        SmallVector<Value> values;
+        for (Value tile : memory)
+          values.push_back(memref::LoadOp::create(
+              builder, loc, tile, add(times(x, kTileRow), across)));
+        for (const Run &run : runs)
+          for (unsigned member : run.members)
+            body.emitBody(member, accesses, values);
+      });
+    }
+  });
 }
 
 Value CellEmitter::combine(const Accumulator &output, Value a, Value b) {
@@ -148,8 +355,10 @@ Value CellEmitter::combine(const Accumulator &output, Value a, Value b) {
   return builder.create(state)->getResult(0);
 }
 
-/// The parts of all threads, by halves; every thread has the result.
-Value CellEmitter::combineParts(const Accumulator &output, Value part) {
+/// The parts of the first `count` threads of a cell, by halves; the first one
+/// has the result.
+Value CellEmitter::combineParts(const Accumulator &output, Value part,
+                                int64_t count) {
   Value &parts = partsOf[part.getType()];
   if (parts)
     emitBarrier(); // others still read the last sum there
@@ -159,24 +368,23 @@ Value CellEmitter::combineParts(const Accumulator &output, Value part) {
         MemRefType::get({kThreads}, part.getType(), MemRefLayoutAttrInterface(),
                         builder.getI64IntegerAttr(kShared)));
   memref::StoreOp::create(builder, loc, part, parts, thread);
-  for (int64_t half = kThreads / 2; half > 0; half /= 2) {
+  int64_t apart = threads.areColumns ? threads.cells() : 1;
+  for (int64_t half = count / 2; half > 0; half /= 2) {
     emitBarrier();
-    emitIf(isLess(thread, half), [&] {
-      Value other =
-          arith::AddIOp::create(builder, loc, thread, body.constant(half));
+    emitIf(isLess(lane, half), [&] {
+      Value other = arith::AddIOp::create(builder, loc, thread,
+                                          body.constant(half * apart));
       Value sum =
           combine(output, memref::LoadOp::create(builder, loc, parts, thread),
                   memref::LoadOp::create(builder, loc, parts, other));
       memref::StoreOp::create(builder, loc, sum, parts, thread);
     });
   }
-  emitBarrier();
-  return memref::LoadOp::create(builder, loc, parts,
-                                ValueRange(body.constant(0)));
+  return memref::LoadOp::create(builder, loc, parts, thread);
 }
 
-/// Iteration i is thread i's, modulo their number. What all iterations
-/// accumulate is made of the threads' parts.
+/// Turn i is thread i's, modulo their number. What all turns accumulate is made
+/// of the threads' parts, as many as a row of this length has.
 void CellEmitter::emitParts(const Run &run, ArrayRef<Accumulator> outputs) {
   SmallVector<const Access *> accesses;
   SmallVector<Value> neutral;
@@ -198,36 +406,46 @@ void CellEmitter::emitParts(const Run &run, ArrayRef<Accumulator> outputs) {
       scf::YieldOp::create(builder, loc, carried);
     return loop.getResults();
   };
+  int64_t turns = countTurns(run.loops), count = threads.count;
+  Value end = getTurns(turns);
+  if (!outputs.empty() && count > countParts(turns)) {
+    // Other runs of the kernel have longer rows.
+    count = countParts(turns);
+    end = arith::SelectOp::create(builder, loc, isLess(lane, count), end,
+                                  body.constant(0));
+  }
   auto emitTurns = [&](Value first, Value end, ValueRange values) {
-    return emitFor(first, end, kThreads, values,
+    return emitFor(first, end, count, values,
                    [&](Value turn, SmallVector<Value> &carried) {
                      bindAll(run.members, run.loops, turn);
                      for (unsigned member : run.members)
                        body.emitBody(member, accesses, carried);
                    });
   };
-  int64_t turns = countTurns(run.loops);
   ValueRange parts;
-  if (turns <= kThreads * kMostTerms || outputs.empty()) {
-    parts = emitTurns(thread, body.constant(turns), neutral);
+  if (turns <= count * kMostTerms || outputs.empty()) {
+    parts = emitTurns(lane, end, neutral);
   } else {
     // One sum of many terms loses small terms against the sum so far.
-    int64_t apart = kThreads * kFewTerms;
+    int64_t apart = count * kFewTerms;
     parts = emitFor(
-        thread, body.constant(turns), apart, neutral,
+        lane, end, apart, neutral,
         [&](Value first, SmallVector<Value> &carried) {
-          Value end = arith::MinUIOp::create(
-              builder, loc, body.constant(turns),
+          Value last = arith::MinUIOp::create(
+              builder, loc, end,
               arith::AddIOp::create(builder, loc, first, body.constant(apart)));
-          ValueRange few = emitTurns(first, end, neutral);
+          ValueRange few = emitTurns(first, last, neutral);
           for (auto [output, sum, part] :
                llvm::zip_equal(outputs, carried, few))
             sum = combine(output, sum, part);
         });
   }
   for (auto [output, part] : llvm::zip_equal(outputs, parts)) {
-    Value sum = combineParts(output, part);
-    emitIf(isLess(thread, 1), [&] {
+    Value sum = combineParts(output, part, count);
+    Value isFirst = isLess(lane, 1);
+    if (hasCell)
+      isFirst = arith::AndIOp::create(builder, loc, isFirst, hasCell);
+    emitIf(isFirst, [&] {
       Value address = body.emitAddress(output.member, *output.access);
       Value before = body.emitLoad(*output.access, address);
       body.emitStore(combine(output, before, sum), *output.access, address);
@@ -247,11 +465,11 @@ void CellEmitter::emitInOrder(const Run &run) {
         body.emitBody(member, {}, {});
     });
   };
-  if (!isOfBlock)
+  if (!threads.areSeveral())
     return emitLoops(run.members, apart, emitTurns);
   auto loop =
-      scf::ForOp::create(builder, loc, thread, body.constant(countTurns(apart)),
-                         body.constant(kThreads));
+      scf::ForOp::create(builder, loc, lane, getTurns(countTurns(apart)),
+                         body.constant(threads.count));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   bindAll(run.members, apart, loop.getInductionVar());
@@ -276,9 +494,133 @@ void CellEmitter::emitRun(const Run &run) {
               group.members[member]
                   .nest.parallel[loop.dims[llvm::find(run.members, member) -
                                            run.members.begin()]];
-  if (isOfBlock && areWhole && isNothingElse)
+  if (threads.areSeveral() && areWhole && isNothingElse)
     return emitParts(run, outputs);
   emitInOrder(run);
+}
+
+/// The loops over cells, such that what is written last is written side by
+/// side.
+static SmallVector<Loop> getCells(const KernelGroup &group) {
+  const Member &last = group.members.back();
+  SmallVector<std::pair<int64_t, size_t>> order;
+  for (size_t position = 0; position < group.sizes.size(); ++position) {
+    int64_t stride = 0;
+    for (const Access &access : last.nest.accesses)
+      if (access.writes)
+        stride = std::abs(access.strides[last.shared[position]]);
+    order.push_back({-stride, position});
+  }
+  llvm::sort(order);
+  SmallVector<Loop> cells;
+  for (auto [stride, position] : order) {
+    Loop loop{group.sizes[position], {}};
+    for (const Member &member : group.members)
+      loop.dims.push_back(member.shared[position]);
+    cells.push_back(std::move(loop));
+  }
+  return cells;
+}
+
+/// Whether neighbouring threads should have neighbouring cells: more of the
+/// accesses to memory go by 1 from cell to cell than from turn to turn.
+static bool areColumns(const KernelGroup &group, ArrayRef<Run> runs,
+                       ArrayRef<Loop> cells, ArrayRef<Value> scratch) {
+  if (cells.empty())
+    return false;
+  int64_t byCells = 0, byTurns = 0;
+  for (const Run &run : runs) {
+    if (run.loops.empty())
+      continue;
+    for (auto [position, index] : llvm::enumerate(run.members))
+      for (const Access &access : group.members[index].nest.accesses) {
+        if (llvm::is_contained(scratch, access.buffer.root))
+          continue;
+        byCells += access.strides[cells.back().dims[index]] == 1;
+        byTurns += access.strides[run.loops.back().dims[position]] == 1;
+      }
+  }
+  return byCells > byTurns;
+}
+
+static CellThreads chooseThreads(const KernelGroup &group, ArrayRef<Run> runs,
+                                 ArrayRef<Loop> cells,
+                                 ArrayRef<Value> scratch) {
+  int64_t most = 0;
+  for (const Run &run : runs)
+    most = std::max(most, countTurns(run.loops));
+  CellThreads threads;
+  threads.count = countParts(most);
+  if (threads.areSeveral() && areColumns(group, runs, cells, scratch))
+    threads = {kWarp, true};
+  return threads;
+}
+
+/// Whether a cell is one turn.
+static bool areShort(ArrayRef<Run> runs) {
+  return llvm::all_of(runs, [](const Run &run) { return run.loops.empty(); });
+}
+
+/// How many neighbours of the innermost loop one thread has, so that it reads
+/// and writes vectors.
+static int64_t countNeighbours(const KernelGroup &group, ArrayRef<Run> runs,
+                               ArrayRef<Loop> cells, ArrayRef<Value> scratch) {
+  if (cells.empty() || !areShort(runs))
+    return 1;
+  int64_t bytes = 1;
+  for (auto [member, dim] : llvm::zip_equal(group.members, cells.back().dims))
+    for (const Access &access : member.nest.accesses) {
+      if (llvm::is_contained(scratch, access.buffer.root))
+        continue;
+      if (access.writes && access.strides[dim] != 1)
+        return 1;
+      bytes = std::max(bytes, access.elementBytes);
+    }
+  int64_t count = std::min<int64_t>(kVectorBytes / bytes,
+                                    kMostBodies / group.members.size());
+  // A power of two that leaves work for a block.
+  while (count > 1 && (cells.back().size % count != 0 ||
+                       countTurns(cells) / count < kThreads))
+    count /= 2;
+  return std::max<int64_t>(count, 1);
+}
+
+/// What is read along another loop than it is written along; that loop.
+static SmallVector<TileRead>
+findTileReads(const KernelGroup &group, ArrayRef<Run> runs,
+              ArrayRef<Loop> cells, ArrayRef<Value> scratch, size_t &across) {
+  SmallVector<TileRead> reads;
+  if (cells.size() < 2 || !areShort(runs) || cells.back().size < kFewestInTile)
+    return reads;
+  auto isWritten = [&](const FlatBuffer &buffer) {
+    return llvm::any_of(group.members, [&](const Member &member) {
+      return member.nest.mayWrite(buffer);
+    });
+  };
+  int64_t bytes = 0;
+  for (auto [index, member] : llvm::enumerate(group.members))
+    for (const Access &access : member.nest.accesses) {
+      if (!access.reads || access.writes || !access.linear ||
+          access.strides[cells.back().dims[index]] == 1 ||
+          llvm::is_contained(scratch, access.buffer.root) ||
+          isWritten(access.buffer))
+        continue;
+      for (size_t position = 0; position + 1 < cells.size(); ++position) {
+        if (access.strides[cells[position].dims[index]] != 1 ||
+            access.strides[cells.back().dims[index]] == 0 ||
+            cells[position].size < kFewestInTile ||
+            (!reads.empty() && across != position))
+          continue;
+        int64_t more = kTile * kTileRow * access.elementBytes;
+        if (bytes + more > kSharedBytes / 2)
+          break;
+        bytes += more;
+        across = position;
+        reads.push_back({unsigned(index), &access});
+        break;
+      }
+    }
+  return reads;
 }
 
 FailureOr<Kernel> mlir::dist::emitGpuKernel(OpBuilder &builder, StringRef name,
@@ -298,14 +640,24 @@ FailureOr<Kernel> mlir::dist::emitGpuKernel(OpBuilder &builder, StringRef name,
   }
   hoistFills(group);
   SmallVector<Run> runs = formRuns(group);
-  int64_t most = 0;
-  for (const Run &run : runs)
-    most = std::max(most, countTurns(run.loops));
-  bool isOfBlock = most >= kFewestOfBlock;
-  if (!isOfBlock)
-    scratch.clear();
-  DenseMap<Value, int64_t> scratchSizes =
-      shrinkScratch(group, scratch, kSharedBytes / 2);
+  SmallVector<Loop> cells = getCells(group);
+  CellThreads threads = chooseThreads(group, runs, cells, scratch);
+  DenseMap<Value, int64_t> scratchSizes = shrinkScratch(
+      group, scratch, threads.areSeveral() ? kSharedBytes / 2 : kThreadBytes);
+  // Each cell of a block has its own.
+  DenseMap<Value, int64_t> elementBytes;
+  for (const Member &member : group.members)
+    for (const Access &access : member.nest.accesses)
+      elementBytes[access.buffer.root] = access.elementBytes;
+  int64_t bytes = 0;
+  for (Value root : scratch)
+    bytes += scratchSizes[root] * elementBytes[root];
+  if (threads.areSeveral() && bytes * threads.cells() > kSharedBytes / 2)
+    threads = {kThreads, false};
+  auto all = llvm::to_vector(llvm::seq<unsigned>(0, group.members.size()));
+  coalesceLoops(group, cells, all);
+  for (Run &run : runs)
+    coalesceLoops(group, run.loops, run.members);
   BodyEmitter body(builder, group, loc,
                    [&](Value root) { return scratchSizes.contains(root); });
 
@@ -313,28 +665,34 @@ FailureOr<Kernel> mlir::dist::emitGpuKernel(OpBuilder &builder, StringRef name,
   auto function = func::FuncOp::create(
       builder, loc, name, builder.getFunctionType(body.getArgumentTypes(), {}));
   function.setPrivate();
-  body.setAliasAttributes(function, /*areShared=*/isOfBlock);
+  body.setAliasAttributes(function, /*areShared=*/threads.areSeveral());
+  updateArgAttrs(function, [&](unsigned i, NamedAttrList &list) {
+    if (i < body.getRoots().size())
+      list.set(LLVM::LLVMDialect::getAlignAttrName(),
+               builder.getI64IntegerAttr(kVectorBytes));
+  });
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   Operation *end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
-  for (Value root : scratch) {
-    auto element = cast<MemRefType>(root.getType()).getElementType();
-    auto type = MemRefType::get({scratchSizes[root]}, element,
-                                MemRefLayoutAttrInterface(),
-                                builder.getI64IntegerAttr(kShared));
-    body.bindScratch(root, memref::AllocaOp::create(builder, loc, type));
-  }
   body.begin(entry->getArguments());
-  SmallVector<Loop> cells;
-  for (auto [position, size] : llvm::enumerate(group.sizes)) {
-    Loop loop{size, {}};
-    for (Member &member : group.members)
-      loop.dims.push_back(member.shared[position]);
-    cells.push_back(std::move(loop));
-  }
-  CellEmitter emitter(builder, group, loc, body, isOfBlock);
-  int64_t blocks = emitter.emitCells(cells, runs);
+  CellEmitter emitter(builder, group, loc, body, threads);
+  for (Value root : scratch)
+    body.bindScratch(root,
+                     emitter.allocateOfCell(
+                         cast<MemRefType>(root.getType()).getElementType(),
+                         scratchSizes[root]));
+  size_t across = 0;
+  SmallVector<TileRead> reads;
+  if (!threads.areSeveral())
+    reads = findTileReads(group, runs, cells, scratch, across);
+  int64_t blocks = reads.empty()
+                       ? emitter.emitCells(
+                             cells, runs,
+                             threads.areSeveral()
+                                 ? 1
+                                 : countNeighbours(group, runs, cells, scratch))
+                       : emitter.emitTiles(cells, across, runs, reads);
   function->setAttr(kBlocksAttr, builder.getI64IntegerAttr(blocks));
   return Kernel{function, llvm::to_vector(body.getRoots()),
                 llvm::to_vector(body.getScalars()),

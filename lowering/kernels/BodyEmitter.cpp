@@ -252,8 +252,8 @@ static void setFastMath(Operation *op, bool contract) {
   if (contract)
     flags = flags | arith::FastMathFlags::contract;
   if (arith::FastMathFlagsAttr known = arith.getFastMathFlagsAttr())
-    flags = flags | (known.getValue() & (arith::FastMathFlags::nsz |
-                                         arith::FastMathFlags::afn));
+    flags = flags | (known.getValue() &
+                     (arith::FastMathFlags::nsz | arith::FastMathFlags::afn));
   op->setAttr(arith.getFastMathAttrName(),
               arith::FastMathFlagsAttr::get(op->getContext(), flags));
 }
@@ -297,6 +297,9 @@ void BodyEmitter::emitBody(unsigned index, ArrayRef<const Access *> carried,
                            MutableArrayRef<Value> values) {
   const LoopNest &nest = group.members[index].nest;
   auto load = [&](const Access &access) {
+    for (auto [slot, owner] : llvm::zip_equal(values, carried))
+      if (owner == &access)
+        return slot;
     return emitLoad(access, emitAddress(index, access));
   };
   auto store = [&](Value value, const Access &access) {
@@ -324,14 +327,8 @@ void BodyEmitter::emitBody(unsigned index, ArrayRef<const Access *> carried,
         mapping.map(argument, captured.lookup(operand.get()));
       continue;
     }
-    Value value;
-    for (auto [slot, owner] : llvm::zip_equal(values, carried))
-      if (owner == access)
-        value = slot;
-    if (!value && access->reads)
-      value = load(*access);
-    if (value)
-      mapping.map(argument, value);
+    if (access->reads)
+      mapping.map(argument, load(*access));
   }
   Operation *yield = body->getTerminator();
   for (Operation &op : body->without_terminator()) {

@@ -13,16 +13,16 @@ namespace mlir::dist {
 struct AttentionTiles {
   /// Upper bounds. If masks leave few keys, fewer queries may cost less: a half
   /// of them, a quarter, and so on, but at least `fewestQueries`.
-  int64_t queries, keys, fewestQueries;
+  int64_t queries = 0, keys = 0, fewestQueries = 0;
   /// Sizes of tiles are multiples of `keyUnit` if possible. The needed keys are
   /// found in units of `granule` keys.
-  int64_t keyUnit, granule;
+  int64_t keyUnit = 0, granule = 0;
   /// A tile, and its row of tiles; a multiply-add; the other work for a score,
   /// and a mask of a score.
-  double perTile, perRow, perProduct, perScore, perMask;
+  double perTile = 0, perRow = 0, perProduct = 0, perScore = 0, perMask = 0;
   /// Whether the target's library multiplies numbers of this type, with sums of
   /// another.
-  bool (*hasProducts)(Type in, Type sum);
+  bool (*hasProducts)(Type in, Type sum) = nullptr;
 };
 
 class TileTables;

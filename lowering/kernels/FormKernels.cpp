@@ -84,6 +84,13 @@ private:
   LogicalResult flush();
   LogicalResult flushFills(llvm::function_ref<bool(const LoopNest &)> filter);
   LogicalResult emit(KernelGroup group, Operation *at);
+  /// In place of ops, the last of which is `at`.
+  LogicalResult call(FailureOr<Kernel> kernel, ArrayRef<Operation *> ops,
+                     Operation *at);
+
+  std::string getNextName() const {
+    return "kernel_" + std::to_string(table.size());
+  }
 
   ModuleOp module;
   const BufferAliases &aliases;
@@ -169,14 +176,18 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
     ops.push_back(member.nest.op);
 
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  std::string name = "kernel_" + std::to_string(table.size());
-  FailureOr<Kernel> kernel =
-      target.emitKernel(builder, name, std::move(group), scratch);
+  return call(
+      target.emitKernel(builder, getNextName(), std::move(group), scratch), ops,
+      at);
+}
+
+LogicalResult BlockScheduler::call(FailureOr<Kernel> kernel,
+                                   ArrayRef<Operation *> ops, Operation *at) {
   if (failed(kernel))
     return failure();
   kernel->function = table.unique(kernel->function);
 
-  builder.setInsertionPoint(at);
+  OpBuilder builder(at);
   Location loc = at->getLoc();
   SmallVector<Value> operands;
   for (Value root : kernel->roots)
@@ -311,6 +322,14 @@ LogicalResult BlockScheduler::visit(Operation *op) {
         if (failed(BlockScheduler(module, aliases, target, table).run(block)))
           return failure();
     return success();
+  }
+  if (auto scatter = dyn_cast<rt::ScatterOp>(op)) {
+    if (failed(flush()) ||
+        failed(flushFills([](const LoopNest &) { return true; })))
+      return failure();
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    return call(target.emitScatter(builder, getNextName(), scatter, aliases),
+                op, op);
   }
   SmallVector<Value> touched;
   bool namesAll =

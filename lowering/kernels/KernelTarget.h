@@ -48,6 +48,14 @@ public:
                                        KernelGroup group,
                                        SmallVector<Value> &scratch) const = 0;
 
+  /// The same for a scatter of buffers, on a target that has them
+  /// (Target::hasScatters).
+  virtual FailureOr<Kernel> emitScatter(OpBuilder &builder, StringRef name,
+                                        rt::ScatterOp scatter,
+                                        const BufferAliases &aliases) const {
+    return scatter.emitOpError("is no kernel of this target");
+  }
+
   /// Calls a kernel with the operands of Kernel: a call or a launch.
   virtual void emitCall(OpBuilder &builder, Location loc,
                         FunctionOpInterface kernel,
@@ -67,8 +75,9 @@ public:
   /// The same for a convolution of so many multiply-adds.
   virtual bool isConvolutionCall(Type element, int64_t work) const = 0;
 
-  /// What tiles of attention cost.
-  virtual AttentionTiles attentionTiles() const = 0;
+  /// What tiles of attention cost; of none if it is computed by slices
+  /// (Target::mostScoresAtOnce).
+  virtual AttentionTiles attentionTiles() const { return {}; }
 };
 
 /// Makes `target`, which outlives all passes, known to passes of the option

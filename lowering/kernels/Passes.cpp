@@ -81,8 +81,15 @@ struct ExpandAttention : dist::impl::DistExpandAttentionBase<ExpandAttention> {
   using Base::Base;
   void runOnOperation() override {
     const KernelTarget *found = findTarget(getOperation(), target);
-    if (!found ||
-        failed(expandAttentions(getOperation(), found->attentionTiles())))
+    if (!found)
+      return signalPassFailure();
+    AttentionTiles tiles = found->attentionTiles();
+    if (tiles.queries == 0) {
+      getOperation().emitError("target ")
+          << target << " has no tiles of attention";
+      return signalPassFailure();
+    }
+    if (failed(expandAttentions(getOperation(), tiles)))
       return signalPassFailure();
   }
 };

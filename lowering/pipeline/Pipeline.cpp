@@ -20,22 +20,31 @@ using namespace mlir::dist;
 static constexpr int64_t kFewestTiledScores = 4 * 1024 * 1024;
 static constexpr int64_t kFewestScoresAgain = 64 * 1024;
 
-static DistFormAttentionOptions getAttentionOptions() {
-  DistFormAttentionOptions options;
-  options.minScores = kFewestTiledScores;
-  options.minScoresOfFewer = kFewestScoresAgain;
-  return options;
+/// Adjoints of fewer scores are decomposed.
+static int64_t getFewestAgain(const Target &target) {
+  int64_t most = target.mostScoresAtOnce();
+  return most ? most + 1 : kFewestScoresAgain;
 }
 
 void mlir::dist::addAttentionAcrossLoops(OpPassManager &passes) {
-  DistFormAttentionOptions options = getAttentionOptions();
+  DistFormAttentionOptions options;
+  options.minScores = kFewestTiledScores;
+  options.minScoresOfFewer = kFewestScoresAgain;
   options.onlyAcrossLoops = true;
   passes.addPass(createDistFormAttention(options));
 }
 
 /// Kernels in one arena, computed in place and fused.
 static void addKernels(OpPassManager &passes, const Target &target) {
-  passes.addPass(createDistFormAttention(getAttentionOptions()));
+  DistFormAttentionOptions attention;
+  attention.minScores = kFewestTiledScores;
+  attention.minScoresOfFewer = kFewestScoresAgain;
+  int64_t most = target.mostScoresAtOnce();
+  if (most) // slices skip nothing
+    attention.minScores = attention.minScoresOfFewer = most + 1;
+  passes.addPass(createDistFormAttention(attention));
+  if (most)
+    passes.addNestedPass<func::FuncOp>(createDistSliceAttention({most}));
   // Values that loops keep for their adjoints are sliced again.
   passes.addPass(createDistFullRankSlices());
   passes.addPass(createDistBufferize());
@@ -69,8 +78,10 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   if (!options.plain)
     target.addTensorCalls(passes);
   DistDecomposeOpsOptions decompose;
-  if (!options.plain)
-    decompose.minScores = kFewestScoresAgain;
+  if (!options.plain) {
+    decompose.minScores = getFewestAgain(target);
+    decompose.sortsScatters = target.hasScatters();
+  }
   passes.addNestedPass<func::FuncOp>(createDistDecomposeOps(decompose));
   passes.addNestedPass<func::FuncOp>(createDistSplitSums());
   passes.addNestedPass<func::FuncOp>(createDistGuardOps());

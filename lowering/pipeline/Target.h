@@ -49,6 +49,14 @@ public:
   /// runtime.h aligns the arguments of dist_main.
   virtual int64_t getAlignment() const = 0;
 
+  /// Whether addKernels takes `rt.scatter`. If not, scatters are loops.
+  virtual bool hasScatters() const { return false; }
+
+  /// Attention of more scores, over all batches, is computed by slices of its
+  /// queries, of so many each. 0 for a target that computes it in tiles
+  /// (KernelTarget::attentionTiles).
+  virtual int64_t mostScoresAtOnce() const { return 0; }
+
   /// Ops on tensors become calls of the target's library, before they are
   /// decomposed.
   virtual void addTensorCalls(OpPassManager &passes) const = 0;

@@ -167,6 +167,31 @@ struct WaitModel
   }
 };
 
+/// Its buffers may have any strides.
+struct ScatterModel
+    : DstBufferizableOpInterfaceExternalModel<ScatterModel, rt::ScatterOp> {
+  /// The destination, too: what no slice goes to stays.
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    clone(rewriter, op, TypeRange(), buffers);
+    replaceOpWithBufferizedValues(rewriter, op, buffers.back());
+    return success();
+  }
+};
+
 /// Its buffers may have any strides, except the bias.
 struct ConvolveModel
     : DstBufferizableOpInterfaceExternalModel<ConvolveModel, rt::ConvolveOp> {
@@ -220,6 +245,7 @@ void mlir::rt::registerBufferizationModels(DialectRegistry &registry) {
                  GatherRowsOp, ReduceRowsOp>(context);
     PlanRowsOp::attachInterface<PlanRowsModel>(*context);
     WaitOp::attachInterface<WaitModel>(*context);
+    rt::ScatterOp::attachInterface<ScatterModel>(*context);
     rt::ConvolveOp::attachInterface<ConvolveModel>(*context);
     context->loadDialect<memref::MemRefDialect>();
   });

@@ -507,6 +507,78 @@ void ConvolveOp::getEffects(
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Scatters
+//===----------------------------------------------------------------------===//
+
+void ScatterOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    if (isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+SmallVector<int64_t> ScatterOp::getSliceDims() {
+  int64_t rank = cast<ShapedType>(getInit().getType()).getRank();
+  bool keepsAll =
+      cast<ShapedType>(getSource().getType()).getRank() - int64_t(getBatch()) ==
+      rank;
+  SmallVector<int64_t> dims;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (keepsAll || !llvm::is_contained(getDims(), dim))
+      dims.push_back(dim);
+  return dims;
+}
+
+LogicalResult ScatterOp::verify() {
+  auto source = cast<ShapedType>(getSource().getType());
+  auto keys = cast<ShapedType>(getKeys().getType());
+  auto init = cast<ShapedType>(getInit().getType());
+  if (!source.hasStaticShape() || !keys.hasStaticShape() ||
+      !init.hasStaticShape())
+    return emitOpError("has operands of unknown size");
+  if (source.getElementType() != init.getElementType())
+    return emitOpError("puts elements of ")
+           << source.getElementType() << " in " << init;
+  for (int64_t dim : getDims())
+    if (dim < 0 || dim >= init.getRank() || llvm::count(getDims(), dim) > 1)
+      return emitOpError("has dimension ")
+             << dim << ", which " << init << " has not, or twice";
+  int64_t batch = getBatch();
+  if (batch < 0 || batch > source.getRank())
+    return emitOpError("has a batch of ")
+           << batch << " dimensions in " << source;
+  SmallVector<int64_t> slice;
+  for (int64_t dim : getSliceDims())
+    slice.push_back(llvm::is_contained(getDims(), dim) ? 1
+                                                       : init.getDimSize(dim));
+  if (source.getShape().drop_front(batch) != ArrayRef<int64_t>(slice))
+    return emitOpError("has slices in ")
+           << source << " that are none of " << init;
+  int64_t slices = 1;
+  for (int64_t size : source.getShape().take_front(batch))
+    if (llvm::MulOverflow(slices, size, slices))
+      return emitOpError("has more slices than 64 bits count");
+  if (keys.getRank() != 1 || !keys.getElementType().isInteger(64) ||
+      !llvm::isPowerOf2_64(keys.getDimSize(0)) || keys.getDimSize(0) < slices)
+    return emitOpError("has keys ")
+           << keys << "; they are a power of two of i64, no fewer than the "
+           << slices << " slices";
+  if (bool(getResult()) != isa<RankedTensorType>(init) ||
+      (getResult() && getResult().getType() != init))
+    return emitOpError("has a result that is not its destination");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
 /// That the named dimensions are those of the operands, each once.
 static LogicalResult verifyDimensions(ConvolveOp op) {
   StringRef names[] = {"image", "kernel", "destination"};

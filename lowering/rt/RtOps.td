@@ -438,6 +438,47 @@ def Rt_ContractOp : Rt_Op<"contract"> {
 def Rt_WindowArrayAttr
     : TypedArrayAttrBase<Rt_WindowAttr, "windows of a convolution">;
 
+def Rt_ScatterOp : Rt_Op<"scatter",
+    [DestinationStyleOpInterface,
+     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Slices that go to positions of a tensor, or are added there";
+  let description = [{
+    Does what `tensor.scatter` and `dist.scatter_add` do, on a target that runs it
+    as a kernel. Which slices go to a position is known beforehand: `keys` are
+    sorted, one for each slice.
+
+    ```mlir
+    // 3 slices of 4 elements are added to rows of %table.
+    rt.scatter ins(%slices, %keys : memref<3x4xf32>, memref<4xi64>)
+        outs(%table : memref<5x4xf32>) dims [0] batch 1 add
+    ```
+    The first `batch` dimensions of the source number the slices. A key is
+    `row * size + slice`, where `size` is the number of keys, a power of two. The
+    row numbers the positions in the dimensions `dims` of the destination, the
+    last one fastest. All rows are within the destination. Keys beyond the slices
+    are the largest number of 64 bits.
+
+    Slices of one row are added in the order of their numbers. Without `add`, the
+    last one stays. Buffers may have any strides.
+  }];
+  let arguments = (ins Rt_BufferOrTensor:$source, Rt_BufferOrTensor:$keys,
+                       Rt_BufferOrTensor:$init, DenseI64ArrayAttr:$dims,
+                       I64Attr:$batch, UnitAttr:$add);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `ins` `(` $source `,` $keys `:` type($source) `,` type($keys) `)`
+    `outs` `(` $init `:` type($init) `)` `dims` $dims `batch` $batch
+    (`add` $add^)? attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+    /// The dimension of the destination that each one of a slice runs along.
+    /// Those in `dims` have one element, or are left out.
+    ::llvm::SmallVector<int64_t> getSliceDims();
+  }];
+  let hasVerifier = 1;
+}
+
 def Rt_ConvolveOp : Rt_Op<"convolve",
     [DestinationStyleOpInterface,
      DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {

@@ -612,6 +612,17 @@ static void run(CUctx_st &context, CUfunc_st &function,
     if (!result.isComplete)
       context.broken = LaunchFailed;
     ++all.launches;
+    static const bool isCounted = std::getenv("DIST_EMULATED_COUNTS");
+    if (isCounted)
+      std::fprintf(stderr,
+                   "emulated GPU: %s: %u blocks, %llu instructions of warps, "
+                   "%llu bytes read, %llu written, %.2f sectors, %.2f cycles\n",
+                   function.kernel->name.c_str(), shape.grid[0],
+                   (unsigned long long)result.counts.warpInstructions,
+                   (unsigned long long)result.counts.bytesRead,
+                   (unsigned long long)result.counts.bytesWritten,
+                   result.counts.sectorRatio(),
+                   result.counts.cyclesPerRequest());
     Counts &sum = all.counts;
     const Counts &one = result.counts;
     sum.warpInstructions += one.warpInstructions;

@@ -1,4 +1,4 @@
-// One kernel: a block a row, whose threads make parts of the sum; what is between the ops is shared memory. PTX is
+// One kernel: a warp a row, whose threads make parts of the sum; what is between the ops is shared memory. PTX is
 // executed, without a report, and gives what the CPU's plain program gives.
 // RUN: dist-opt %s --dist-lower-cuda | FileCheck %s
 // RUN: dist-run %s --backend cuda --driver emulated --random=1 --verify 2>&1 | FileCheck %s --check-prefix=EQUAL
@@ -8,7 +8,7 @@
 // CHECK: module @dist_device
 // CHECK: llvm.mlir.global private @kernel_0_shared_0() {addr_space = 3 : i32, alignment = 16 : i64
 // CHECK: llvm.func @kernel_0
-// CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 256>, rt.blocks = 8
+// CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 256>, rt.blocks = 1
 // CHECK: nvvm.barrier
 // EQUAL: y: equal to the program on one rank
 // EQUAL-NOT: emulated GPU
