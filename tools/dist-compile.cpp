@@ -13,6 +13,7 @@
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "tools/common/CommandLine.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -32,10 +33,10 @@ static cl::opt<std::string> output("o", cl::desc("The bundle: a folder"),
 static cl::opt<std::string> target("target",
                                    cl::desc("What to compile for: cpu, cuda"),
                                    cl::init("cpu"), cl::cat(category));
-static cl::opt<std::string>
-    linkOption("link",
-         cl::desc("With --machine: the link that dist-run --link will pretend"),
-         cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+static cl::opt<std::string> linkOption(
+    "link",
+    cl::desc("With --machine: the link that dist-run --link will pretend"),
+    cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
 static cl::opt<bool> f64("f64", cl::desc("Do all floating-point work in f64"),
                          cl::cat(category));
 static cl::opt<std::string> dumpLLVM("dump-llvm",
@@ -63,8 +64,19 @@ static LogicalResult run() {
   }
   BundleOptions options;
   options.target = findTarget(target);
-  if (!options.target)
+  if (!options.target) {
+    llvm::errs() << "dist-compile: error: --target " << target
+                 << ": known are ";
+    llvm::interleaveComma(getTargets(), llvm::errs(), [](const Target *known) {
+      llvm::errs() << known->getName();
+    });
+    if (StringRef(target).starts_with("cuda:"))
+      llvm::errs()
+          << ". The code of cuda is PTX for sm_80, which the driver of "
+             "a later GPU translates for it";
+    llvm::errs() << "\n";
     return failure();
+  }
   if (!dumpPtx.empty() && target != "cuda") {
     llvm::errs() << "dist-compile: error: --dump-ptx " << dumpPtx
                  << ": there is none for --target " << target
@@ -88,8 +100,8 @@ static LogicalResult run() {
         "run beside computation where that pays there (--overlap, --halos, "
         "--join-halos)");
   // The bundle names its weights relative to itself, a folder.
-  std::string dumpedWeights = relocateWeights(
-      *module, input, common.weights, folderOf(common.dumpSpmd));
+  std::string dumpedWeights = relocateWeights(*module, input, common.weights,
+                                              folderOf(common.dumpSpmd));
   std::string weightsFile = weightsPath(*module, input, common.weights);
   ::dist::noteInput(weightsFile);
   std::string weights =

@@ -12,8 +12,9 @@
 namespace mlir::dist {
 
 /// tensor.gather becomes a generic, tensor.scatter loops of insertions, or
-/// `rt.scatter` of sorted keys (`sortsScatters`). All check their indices first:
-/// one out of range ends the run with a message, as does a cf.assert that fails.
+/// `rt.scatter` of sorted keys (`sortsScatters`). All check their indices
+/// first: one out of range ends the run with a message, as does a cf.assert
+/// that fails.
 void populateDecomposeIndexedPatterns(RewritePatternSet &patterns,
                                       bool sortsScatters);
 

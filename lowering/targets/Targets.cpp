@@ -4,7 +4,6 @@
 #include "lowering/cpu/CpuTarget.h"
 #include "lowering/gpu/GpuTarget.h"
 #include "lowering/pipeline/Pipeline.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -18,12 +17,6 @@ const Target *mlir::dist::findTarget(StringRef name) {
   for (const Target *target : getTargets())
     if (target->getName() == name)
       return target;
-  llvm::errs() << "error: --target " << name
-               << ": not in this build; known are ";
-  llvm::interleaveComma(getTargets(), llvm::errs(), [](const Target *target) {
-    llvm::errs() << target->getName();
-  });
-  llvm::errs() << "\n";
   return nullptr;
 }
 

@@ -15,8 +15,7 @@ namespace mlir::dist {
 /// All targets, the default one first. They live as long as the program.
 ArrayRef<const Target *> getTargets();
 
-/// The target of that name. Null, after a message that lists all targets, for
-/// any other name.
+/// The target of that name; null for any other name.
 const Target *findTarget(StringRef name);
 
 /// Registers all passes of the lowering, and a pipeline for each target, with

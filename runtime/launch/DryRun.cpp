@@ -206,8 +206,11 @@ DryRun dist::dryRun(const Program &program, const std::vector<int64_t> &ranks,
   }
   run.weights = findWeights(program, options.weights);
   KnownWeights weights(program, run.weights, run);
-  int64_t memory = rankMemory.value_or(findMemory()), all = 0, tooLarge = 0;
-  run.memory = memory;
+  // What a GPU has is not known here.
+  bool isKnown = rankMemory || manifest.target != "cuda";
+  int64_t memory = isKnown ? rankMemory.value_or(findMemory()) : INT64_MAX;
+  int64_t all = 0, tooLarge = 0;
+  run.memory = isKnown ? memory : 0;
   std::string there =
       (rankMemory ? ", and --rank-memory gives it " : ", and this host has ") +
       formatBytes(memory) + " of memory";
@@ -289,8 +292,11 @@ std::string dist::describeDryRun(const DryRun &run) {
                                     "which count once\n"
                                   : "\n");
   }
-  if (run.problems.empty())
+  if (run.problems.empty() && run.memory > 0)
     text << "nothing was found that a run would fail for: a rank may hold "
          << formatBytes(run.memory) << "\n";
+  else if (run.problems.empty())
+    text << "nothing was found that a run would fail for; for a GPU's memory, "
+            "say how much it has: --rank-memory 80GiB\n";
   return text.str();
 }

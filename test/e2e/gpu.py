@@ -206,9 +206,12 @@ def check_errors(work, zoo):
     fails("--trace is for ranks on CPUs", "dist-exec", bundles["cuda"], "--random=1", *on_gpu(), "--trace=x.json")
     fails("--driver is for GPUs", "dist-exec", bundles["cpu"], "--random=1", "--driver=emulated")
     fails("-n 3: no schedule was given", "dist-exec", bundles["cuda"], "--random=1", *on_gpu(), "-n", "3")
-    try:
-        array.array("b", open("/dev/nvidiactl", "rb").read(0))
-    except OSError:
+    fails("--target cuda:sm_90: known are cpu, cuda. The code of cuda is PTX for sm_80", "dist-compile", model, "--target=cuda:sm_90", "-o", "none.dist")
+    fails("gives it 1.0 KiB of memory", "dist-exec", bundles["cuda"], "--dry-run", "--rank-memory=1KiB")
+    # What a GPU has is not what this host has.
+    asked = subprocess.run([os.path.abspath("tools/dist-exec"), bundles["cuda"], "--dry-run"], capture_output=True, text=True, check=True)
+    assert "for a GPU's memory, say how much it has: --rank-memory 80GiB" in asked.stdout, asked
+    if not os.path.exists("/dev/nvidiactl"):
         fails("NVIDIA's driver is not installed here; --driver emulated", "dist-exec", bundles["cuda"], "--random=1", "--backend=cuda")
 
 

@@ -30,7 +30,7 @@ struct DryRun {
   /// By each rank, in a run. Loops of unknown length count once.
   int64_t sent = 0, collectives = 0;
   bool hasUnknownLoop = false;
-  /// Bytes that a rank may hold.
+  /// Bytes that a rank may hold; 0 where nobody has said what GPUs have.
   int64_t memory = 0;
   /// Why a run would fail, one after the other.
   std::vector<std::string> problems;

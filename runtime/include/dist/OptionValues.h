@@ -49,7 +49,8 @@ inline constexpr char randomHelp[] =
     "Random values for inputs that --input does not give";
 inline constexpr char backendHelp[] =
     "What runs the ranks: threads of this process (default), processes of this "
-    "host, or mpi, where mpirun or srun starts this program";
+    "host, mpi, where mpirun or srun starts this program, or cuda, this host's "
+    "GPUs";
 inline constexpr char bindAddressHelp[] =
     "With --backend mpi on several hosts: the IPv4 address of rank 0's host at "
     "which others reach it";
