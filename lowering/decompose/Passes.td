@@ -25,7 +25,9 @@ def DistSplitSums : Pass<"dist-split-sums", "::mlir::func::FuncOp"> {
     Needs tensors. A sum of more than 16384 floats of at most 32 bits becomes sums
     of about 4096 terms, and the sum of these. This applies if neighbouring
     results are contiguous, as in the gradient of a bias. One long sum would lose
-    small terms against the sum so far. Kernels split the other sums.
+    small terms against the sum so far. Kernels split the other sums. With
+    `whole-sums`, sums of one result are split as well, so that a GPU's blocks
+    share them.
 
     ```mlir
     // before: tensor<65536x8xf32> to tensor<8xf32>
@@ -36,6 +38,10 @@ def DistSplitSums : Pass<"dist-split-sums", "::mlir::func::FuncOp"> {
     affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>
     ```
   }];
+  let options = [
+    Option<"wholeSums", "whole-sums", "bool", "false",
+           "Also sums that have one result">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -83,11 +83,11 @@ struct Parts {
 
 class Splitter {
 public:
-  explicit Splitter(linalg::GenericOp op)
-      : op(op), builder(op), loc(op.getLoc()), sizes(op.getStaticLoopRanges()) {
-  }
+  Splitter(linalg::GenericOp op, bool splitsWhole)
+      : op(op), builder(op), loc(op.getLoc()), sizes(op.getStaticLoopRanges()),
+        splitsWhole(splitsWhole) {}
 
-  bool isSumOverRows();
+  bool isLong();
   void split();
 
 private:
@@ -105,14 +105,15 @@ private:
   OpBuilder builder;
   Location loc;
   SmallVector<int64_t> sizes;
+  bool splitsWhole;
 };
 } // namespace
 
-/// Whether floats of 32 bits or less are added to contiguous elements, in any
-/// order.
-bool Splitter::isSumOverRows() {
+/// Whether many floats of 32 bits or less are added, in any order, to
+/// contiguous elements, or to one element if such sums are split.
+bool Splitter::isLong() {
   if (op.getNumDpsInits() != 1 || op.getNumResults() != 1 ||
-      op.getNumReductionLoops() == 0 || op.getNumParallelLoops() == 0 ||
+      op.getNumReductionLoops() == 0 ||
       llvm::any_of(sizes, ShapedType::isDynamic) ||
       llvm::is_contained(sizes, 0))
     return false;
@@ -133,12 +134,16 @@ bool Splitter::isSumOverRows() {
   if (!isSum(op.getBody()->getTerminator()->getOperand(0),
              op.getRegionOutputArgs().front()))
     return false;
+  int64_t results =
+      cast<ShapedType>(op.getResultTypes().front()).getNumElements();
   // The operand that has all terms of all sums, one row after the other. (A
   // product of matrices has no such operand.)
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!map.isPermutation())
       return false;
+    if (results == 1)
+      return splitsWhole;
     // For contiguous results, without counting dimensions of one element.
     for (AffineExpr expr : llvm::reverse(map.getResults()))
       if (unsigned loop = cast<AffineDimExpr>(expr).getPosition();
@@ -349,9 +354,10 @@ void Splitter::split() {
   SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
   std::fill_n(kinds.begin(), leading, utils::IteratorType::reduction);
   AffineMap all = builder.getMultiDimIdentityMap(rank);
+  auto rest = llvm::to_vector(llvm::seq<unsigned>(leading, rank));
   auto sum = linalg::GenericOp::create(
       builder, loc, op.getResultTypes(), partial, init,
-      ArrayRef<AffineMap>{all, all.getMinorSubMap(rank - leading)}, kinds,
+      ArrayRef<AffineMap>{all, all.getSubMap(rest)}, kinds,
       [](OpBuilder &b, Location l, ValueRange args) {
         linalg::YieldOp::create(
             b, l, arith::AddFOp::create(b, l, args[1], args[0]).getResult());
@@ -360,12 +366,15 @@ void Splitter::split() {
   op.getResult(0).replaceAllUsesWith(sum.getResult(0));
   op.erase();
   // There may be many parts.
-  if (Splitter again(sum); again.isSumOverRows())
+  if (Splitter again(sum, splitsWhole); again.isLong())
     again.split();
 }
 
 namespace {
 struct SplitSums : dist::impl::DistSplitSumsBase<SplitSums> {
+  using Base = dist::impl::DistSplitSumsBase<SplitSums>;
+  using Base::Base;
+
   void runOnOperation() override {
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) {
@@ -373,7 +382,7 @@ struct SplitSums : dist::impl::DistSplitSumsBase<SplitSums> {
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops)
-      if (Splitter splitter(op); splitter.isSumOverRows())
+      if (Splitter splitter(op, wholeSums); splitter.isLong())
         splitter.split();
   }
 };

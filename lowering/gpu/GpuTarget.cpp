@@ -114,6 +114,7 @@ struct GpuTarget final : Target {
   int64_t getAlignment() const override { return 256; } // what NCCL wants
 
   bool hasScatters() const override { return true; }
+  bool splitsWholeSums() const override { return true; }
 
   /// 128 MiB of f32.
   int64_t mostScoresAtOnce() const override { return 32 * 1024 * 1024; }

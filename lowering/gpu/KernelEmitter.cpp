@@ -60,6 +60,22 @@ struct TileRead {
   const Access *access;
 };
 
+/// What several runs read of memory, a turn each in the same order. The first
+/// one keeps it where the threads of a cell share it.
+struct Row {
+  /// All that tells where it lies: strides of cells, then of turns.
+  FlatBuffer buffer;
+  SmallVector<int64_t> strides, sizes;
+  int64_t turns, elementBytes;
+  /// The readers, by run.
+  SmallVector<std::pair<size_t, TileRead>> reads;
+  Value kept;
+
+  bool isOfSeveralRuns() const {
+    return reads.front().first != reads.back().first;
+  }
+};
+
 class CellEmitter {
 public:
   CellEmitter(OpBuilder &builder, const KernelGroup &group, Location loc,
@@ -80,6 +96,8 @@ public:
 
   /// Memory of a cell: this thread's own, or that of its cell.
   Value allocateOfCell(Type element, int64_t size);
+  /// What is read once and kept.
+  void keepRows(SmallVector<Row, 0> some);
 
   /// All cells, of which this many blocks do some each. A thread has this many
   /// neighbours of the innermost loop.
@@ -92,10 +110,13 @@ public:
 
 private:
   int64_t emitBlocks(int64_t count, llvm::function_ref<void(Value)> emitBlock);
-  void emitRun(const Run &run);
+  void emitRun(const Run &run, size_t number);
   void emitInOrder(const Run &run);
-  void emitParts(const Run &run, ArrayRef<Accumulator> outputs);
+  void emitParts(const Run &run, size_t number, ArrayRef<Accumulator> outputs);
+  void loadRows(size_t run, Value turn, SmallVector<const Access *> &accesses,
+                SmallVector<Value> &values);
   Value combineParts(const Accumulator &output, Value part, int64_t count);
+  Value shuffleDown(Value value, int64_t offset);
   Value combine(const Accumulator &output, Value a, Value b);
   void emitLoops(ArrayRef<unsigned> members, ArrayRef<Loop> loops,
                  llvm::function_ref<void()> inside);
@@ -103,7 +124,14 @@ private:
   Value getPlace(ArrayRef<Loop> loops, Value index, size_t position);
   void emitIf(Value condition, llvm::function_ref<void()> inside);
   Value isLess(Value a, int64_t b);
-  void emitBarrier() { NVVM::BarrierOp::create(builder, loc); }
+  /// All threads of a cell wait for each other.
+  void emitBarrier() {
+    if (threads.count == kWarp && !threads.areColumns)
+      NVVM::SyncWarpOp::create(
+          builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32));
+    else
+      NVVM::BarrierOp::create(builder, loc);
+  }
   /// `turns`, or none where this thread has no cell.
   Value getTurns(int64_t turns) {
     Value all = body.constant(turns);
@@ -127,6 +155,7 @@ private:
   Value thread, slot, lane;
   /// Whether there is a cell for it; null if always.
   Value hasCell;
+  SmallVector<Row, 0> rows;
   /// Whether a block's threads share memory.
   bool usesShared = false;
   /// By type: shared memory for a number of each thread.
@@ -236,7 +265,7 @@ int64_t CellEmitter::emitCells(ArrayRef<Loop> cells, ArrayRef<Run> runs,
       // What other threads have written.
       if (number > 0 && threads.areSeveral())
         emitBarrier();
-      emitRun(run);
+      emitRun(run, number);
     }
   };
   auto emitCell = [&](Value cell) {
@@ -355,37 +384,89 @@ Value CellEmitter::combine(const Accumulator &output, Value a, Value b) {
   return builder.create(state)->getResult(0);
 }
 
+/// The value of the thread that is `offset` further on in the warp.
+Value CellEmitter::shuffleDown(Value value, int64_t offset) {
+  Type type = value.getType(), i32 = builder.getI32Type();
+  auto constant = [&](int64_t number, unsigned width) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, number, width);
+  };
+  auto shuffle = [&](Value word) -> Value {
+    return NVVM::ShflOp::create(builder, loc, i32, constant(-1, 32), word,
+                                constant(offset, 32), constant(kWarp - 1, 32),
+                                NVVM::ShflKind::down, UnitAttr());
+  };
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  Type word = builder.getIntegerType(width);
+  Value bits = value;
+  if (type.isIndex())
+    bits = arith::IndexCastOp::create(builder, loc, word, value);
+  else if (type != word)
+    bits = arith::BitcastOp::create(builder, loc, word, value);
+  if (width == 64) {
+    Value half = constant(32, 64);
+    Value low = shuffle(arith::TruncIOp::create(builder, loc, i32, bits));
+    Value high = shuffle(arith::TruncIOp::create(
+        builder, loc, i32, arith::ShRUIOp::create(builder, loc, bits, half)));
+    bits = arith::OrIOp::create(
+        builder, loc, arith::ExtUIOp::create(builder, loc, word, low),
+        arith::ShLIOp::create(builder, loc,
+                              arith::ExtUIOp::create(builder, loc, word, high),
+                              half));
+  } else if (width == 32) {
+    bits = shuffle(bits);
+  } else {
+    bits = shuffle(arith::ExtUIOp::create(builder, loc, i32, bits));
+    bits = arith::TruncIOp::create(builder, loc, word, bits);
+  }
+  if (type.isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, bits);
+  if (type != word)
+    return arith::BitcastOp::create(builder, loc, type, bits);
+  return bits;
+}
+
 /// The parts of the first `count` threads of a cell, by halves; the first one
-/// has the result.
+/// has the result. Those of other warps are read in shared memory.
 Value CellEmitter::combineParts(const Accumulator &output, Value part,
                                 int64_t count) {
-  Value &parts = partsOf[part.getType()];
-  if (parts)
-    emitBarrier(); // others still read the last sum there
-  else
-    parts = memref::AllocaOp::create(
-        builder, loc,
-        MemRefType::get({kThreads}, part.getType(), MemRefLayoutAttrInterface(),
-                        builder.getI64IntegerAttr(kShared)));
-  memref::StoreOp::create(builder, loc, part, parts, thread);
-  int64_t apart = threads.areColumns ? threads.cells() : 1;
-  for (int64_t half = count / 2; half > 0; half /= 2) {
-    emitBarrier();
-    emitIf(isLess(lane, half), [&] {
+  int64_t apart = threads.areColumns ? threads.cells() : 1, half = count / 2;
+  if (half * apart >= kWarp) {
+    Value &parts = partsOf[part.getType()];
+    if (parts)
+      emitBarrier(); // others still read the last sum there
+    else
+      parts = memref::AllocaOp::create(
+          builder, loc,
+          MemRefType::get({kThreads}, part.getType(),
+                          MemRefLayoutAttrInterface(),
+                          builder.getI64IntegerAttr(kShared)));
+    memref::StoreOp::create(builder, loc, part, parts, thread);
+    for (; half * apart >= kWarp; half /= 2) {
+      emitBarrier();
+      auto branch = scf::IfOp::create(builder, loc, part.getType(),
+                                      isLess(lane, half), true, true);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(builder, loc, part);
+      builder.setInsertionPointToStart(branch.thenBlock());
       Value other = arith::AddIOp::create(builder, loc, thread,
                                           body.constant(half * apart));
-      Value sum =
-          combine(output, memref::LoadOp::create(builder, loc, parts, thread),
-                  memref::LoadOp::create(builder, loc, parts, other));
-      memref::StoreOp::create(builder, loc, sum, parts, thread);
-    });
+      part = combine(output, part,
+                     memref::LoadOp::create(builder, loc, parts, other));
+      memref::StoreOp::create(builder, loc, part, parts, thread);
+      scf::YieldOp::create(builder, loc, part);
+      part = branch.getResult(0);
+    }
   }
-  return memref::LoadOp::create(builder, loc, parts, thread);
+  for (; half > 0; half /= 2)
+    part = combine(output, part, shuffleDown(part, half * apart));
+  return part;
 }
 
 /// Turn i is thread i's, modulo their number. What all turns accumulate is made
 /// of the threads' parts, as many as a row of this length has.
-void CellEmitter::emitParts(const Run &run, ArrayRef<Accumulator> outputs) {
+void CellEmitter::emitParts(const Run &run, size_t number,
+                            ArrayRef<Accumulator> outputs) {
   SmallVector<const Access *> accesses;
   SmallVector<Value> neutral;
   for (const Accumulator &output : outputs) {
@@ -418,8 +499,13 @@ void CellEmitter::emitParts(const Run &run, ArrayRef<Accumulator> outputs) {
     return emitFor(first, end, count, values,
                    [&](Value turn, SmallVector<Value> &carried) {
                      bindAll(run.members, run.loops, turn);
+                     SmallVector<const Access *> known = accesses;
+                     SmallVector<Value> all = carried;
+                     loadRows(number, turn, known, all);
                      for (unsigned member : run.members)
-                       body.emitBody(member, accesses, carried);
+                       body.emitBody(member, known, all);
+                     llvm::copy(ArrayRef(all).take_front(carried.size()),
+                                carried.begin());
                    });
   };
   ValueRange parts;
@@ -476,27 +562,65 @@ void CellEmitter::emitInOrder(const Run &run) {
   emitTurns();
 }
 
-void CellEmitter::emitRun(const Run &run) {
-  SmallVector<Accumulator> outputs = findAccumulators(group, run);
-  bool areWhole = llvm::all_of(outputs, [](const Accumulator &output) {
-    return output.from == 0 && output.combiner;
-  });
+/// Whether turns are in any order, and what they accumulate, if anything, is
+/// one number each.
+static bool isInParts(const KernelGroup &group, const Run &run,
+                      ArrayRef<Accumulator> outputs) {
+  if (llvm::any_of(outputs, [](const Accumulator &output) {
+        return output.from != 0 || !output.combiner;
+      }))
+    return false;
   // Nothing accumulates along some loops alone.
-  bool isNothingElse = true;
-  for (unsigned member : run.members)
+  for (auto [position, member] : llvm::enumerate(run.members))
     for (const Access &access : group.members[member].nest.accesses)
       if (access.writes &&
           llvm::none_of(outputs, [&](const Accumulator &output) {
             return output.access == &access;
           }))
-        for (auto [position, loop] : llvm::enumerate(run.loops))
-          isNothingElse &=
-              group.members[member]
-                  .nest.parallel[loop.dims[llvm::find(run.members, member) -
-                                           run.members.begin()]];
-  if (threads.areSeveral() && areWhole && isNothingElse)
-    return emitParts(run, outputs);
+        for (const Loop &loop : run.loops)
+          if (!group.members[member].nest.parallel[loop.dims[position]])
+            return false;
+  return true;
+}
+
+void CellEmitter::emitRun(const Run &run, size_t number) {
+  SmallVector<Accumulator> outputs = findAccumulators(group, run);
+  if (threads.areSeveral() && isInParts(group, run, outputs))
+    return emitParts(run, number, outputs);
   emitInOrder(run);
+}
+
+void CellEmitter::keepRows(SmallVector<Row, 0> some) {
+  rows = std::move(some);
+  for (Row &row : rows) {
+    Type element =
+        cast<MemRefType>(
+            body.getBuffer(*row.reads.front().second.access).getType())
+            .getElementType();
+    row.kept = allocateOfCell(element, row.turns);
+  }
+}
+
+/// What this turn of the run reads of the rows that are kept.
+void CellEmitter::loadRows(size_t run, Value turn,
+                           SmallVector<const Access *> &accesses,
+                           SmallVector<Value> &values) {
+  for (const Row &row : rows) {
+    Value value;
+    for (const auto &[reader, read] : row.reads) {
+      if (reader != run)
+        continue;
+      if (!value && run == row.reads.front().first) {
+        Value address = body.emitAddress(read.member, *read.access);
+        value = body.emitLoad(*read.access, address);
+        memref::StoreOp::create(builder, loc, value, row.kept, turn);
+      } else if (!value) {
+        value = memref::LoadOp::create(builder, loc, row.kept, turn);
+      }
+      accesses.push_back(read.access);
+      values.push_back(value);
+    }
+  }
 }
 
 /// The loops over cells, such that what is written last is written side by
@@ -556,6 +680,64 @@ static CellThreads chooseThreads(const KernelGroup &group, ArrayRef<Run> runs,
   return threads;
 }
 
+static bool isWritten(const KernelGroup &group, const FlatBuffer &buffer) {
+  return llvm::any_of(group.members, [&](const Member &member) {
+    return member.nest.mayWrite(buffer);
+  });
+}
+
+/// What several runs read, of at most `mostBytes` in all.
+static SmallVector<Row, 0> findRows(const KernelGroup &group,
+                                    ArrayRef<Run> runs, ArrayRef<Loop> cells,
+                                    ArrayRef<Value> scratch,
+                                    int64_t mostBytes) {
+  SmallVector<Row, 0> rows;
+  for (auto [number, run] : llvm::enumerate(runs)) {
+    if (run.loops.empty() ||
+        !isInParts(group, run, findAccumulators(group, run)))
+      continue;
+    for (auto [position, member] : llvm::enumerate(run.members))
+      for (const Access &access : group.members[member].nest.accesses) {
+        if (!access.reads || access.writes || !access.linear ||
+            llvm::is_contained(scratch, access.buffer.root) ||
+            isWritten(group, access.buffer))
+          continue;
+        Row row = {access.buffer,       {}, {}, countTurns(run.loops),
+                   access.elementBytes, {}, {}};
+        for (const Loop &cell : cells)
+          row.strides.push_back(access.strides[cell.dims[member]]);
+        for (const Loop &loop : run.loops) {
+          row.strides.push_back(access.strides[loop.dims[position]]);
+          row.sizes.push_back(loop.size);
+        }
+        // Each turn has its own element.
+        if (llvm::is_contained(ArrayRef(row.strides).drop_front(cells.size()),
+                               0))
+          continue;
+        auto *same = llvm::find_if(rows, [&](const Row &other) {
+          return other.buffer.root == row.buffer.root &&
+                 other.buffer.offset == row.buffer.offset &&
+                 other.buffer.dynamicOffset == row.buffer.dynamicOffset &&
+                 other.strides == row.strides && other.sizes == row.sizes;
+        });
+        if (same == rows.end()) {
+          rows.push_back(std::move(row));
+          same = std::prev(rows.end());
+        }
+        same->reads.push_back({number, {member, &access}});
+      }
+  }
+  SmallVector<Row, 0> kept;
+  for (Row &row : rows) {
+    int64_t bytes = row.turns * row.elementBytes;
+    if (!row.isOfSeveralRuns() || bytes > mostBytes)
+      continue;
+    mostBytes -= bytes;
+    kept.push_back(std::move(row));
+  }
+  return kept;
+}
+
 /// Whether a cell is one turn.
 static bool areShort(ArrayRef<Run> runs) {
   return llvm::all_of(runs, [](const Run &run) { return run.loops.empty(); });
@@ -585,6 +767,36 @@ static int64_t countNeighbours(const KernelGroup &group, ArrayRef<Run> runs,
   return std::max<int64_t>(count, 1);
 }
 
+/// Whether a thread's neighbours touch all elements of vectors in a buffer. If
+/// LLVM knows the alignment of others, it reads vectors that go beyond what is
+/// used.
+static bool isReadInVectors(const KernelGroup &group, ArrayRef<Loop> cells,
+                            Value root) {
+  const Access *first = nullptr;
+  SmallVector<int64_t> strides;
+  for (auto [index, member] : llvm::enumerate(group.members)) {
+    for (const FlatBuffer &gather : member.nest.gathers)
+      if (gather.root == root)
+        return false;
+    for (const Access &access : member.nest.accesses) {
+      if (access.buffer.root != root)
+        continue;
+      SmallVector<int64_t> ofCells;
+      for (const Loop &cell : cells)
+        ofCells.push_back(access.strides[cell.dims[index]]);
+      if (!access.linear || ofCells.back() != 1 ||
+          (first &&
+           (ofCells != strides ||
+            access.buffer.offset != first->buffer.offset ||
+            access.buffer.dynamicOffset != first->buffer.dynamicOffset)))
+        return false;
+      first = &access;
+      strides = ofCells;
+    }
+  }
+  return true;
+}
+
 /// What is read along another loop than it is written along; that loop.
 static SmallVector<TileRead>
 findTileReads(const KernelGroup &group, ArrayRef<Run> runs,
@@ -592,18 +804,13 @@ findTileReads(const KernelGroup &group, ArrayRef<Run> runs,
   SmallVector<TileRead> reads;
   if (cells.size() < 2 || !areShort(runs) || cells.back().size < kFewestInTile)
     return reads;
-  auto isWritten = [&](const FlatBuffer &buffer) {
-    return llvm::any_of(group.members, [&](const Member &member) {
-      return member.nest.mayWrite(buffer);
-    });
-  };
   int64_t bytes = 0;
   for (auto [index, member] : llvm::enumerate(group.members))
     for (const Access &access : member.nest.accesses) {
       if (!access.reads || access.writes || !access.linear ||
           access.strides[cells.back().dims[index]] == 1 ||
           llvm::is_contained(scratch, access.buffer.root) ||
-          isWritten(access.buffer))
+          isWritten(group, access.buffer))
         continue;
       for (size_t position = 0; position + 1 < cells.size(); ++position) {
         if (access.strides[cells[position].dims[index]] != 1 ||
@@ -654,6 +861,10 @@ FailureOr<Kernel> mlir::dist::emitGpuKernel(OpBuilder &builder, StringRef name,
     bytes += scratchSizes[root] * elementBytes[root];
   if (threads.areSeveral() && bytes * threads.cells() > kSharedBytes / 2)
     threads = {kThreads, false};
+  SmallVector<Row, 0> rows;
+  if (threads.areSeveral())
+    rows = findRows(group, runs, cells, scratch,
+                    kSharedBytes / 2 / threads.cells() - bytes);
   auto all = llvm::to_vector(llvm::seq<unsigned>(0, group.members.size()));
   coalesceLoops(group, cells, all);
   for (Run &run : runs)
@@ -666,8 +877,17 @@ FailureOr<Kernel> mlir::dist::emitGpuKernel(OpBuilder &builder, StringRef name,
       builder, loc, name, builder.getFunctionType(body.getArgumentTypes(), {}));
   function.setPrivate();
   body.setAliasAttributes(function, /*areShared=*/threads.areSeveral());
+  size_t across = 0;
+  SmallVector<TileRead> reads;
+  int64_t neighbours = 1;
+  if (!threads.areSeveral()) {
+    reads = findTileReads(group, runs, cells, scratch, across);
+    if (reads.empty())
+      neighbours = countNeighbours(group, runs, cells, scratch);
+  }
   updateArgAttrs(function, [&](unsigned i, NamedAttrList &list) {
-    if (i < body.getRoots().size())
+    if (neighbours > 1 && i < body.getRoots().size() &&
+        isReadInVectors(group, cells, body.getRoots()[i]))
       list.set(LLVM::LLVMDialect::getAlignAttrName(),
                builder.getI64IntegerAttr(kVectorBytes));
   });
@@ -682,16 +902,9 @@ FailureOr<Kernel> mlir::dist::emitGpuKernel(OpBuilder &builder, StringRef name,
                      emitter.allocateOfCell(
                          cast<MemRefType>(root.getType()).getElementType(),
                          scratchSizes[root]));
-  size_t across = 0;
-  SmallVector<TileRead> reads;
-  if (!threads.areSeveral())
-    reads = findTileReads(group, runs, cells, scratch, across);
+  emitter.keepRows(std::move(rows));
   int64_t blocks = reads.empty()
-                       ? emitter.emitCells(
-                             cells, runs,
-                             threads.areSeveral()
-                                 ? 1
-                                 : countNeighbours(group, runs, cells, scratch))
+                       ? emitter.emitCells(cells, runs, neighbours)
                        : emitter.emitTiles(cells, across, runs, reads);
   function->setAttr(kBlocksAttr, builder.getI64IntegerAttr(blocks));
   return Kernel{function, llvm::to_vector(body.getRoots()),

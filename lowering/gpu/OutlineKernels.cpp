@@ -52,11 +52,10 @@ struct OutlineKernels : dist::impl::DistGpuOutlineKernelsBase<OutlineKernels> {
     for (auto [number, op] : llvm::enumerate(shared)) {
       builder.setInsertionPoint(kernel);
       std::string name = (kernel.getName() + "_shared_" + Twine(number)).str();
-      // Vectors of 16 bytes are read and written there.
       memref::GlobalOp::create(builder, op.getLoc(), name,
                                builder.getStringAttr("private"), op.getType(),
                                builder.getUnitAttr(), /*constant=*/false,
-                               builder.getI64IntegerAttr(16));
+                               /*alignment=*/IntegerAttr());
       builder.setInsertionPoint(op);
       op.replaceAllUsesWith(
           memref::GetGlobalOp::create(builder, op.getLoc(), op.getType(), name)

@@ -83,7 +83,9 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
     decompose.sortsScatters = target.hasScatters();
   }
   passes.addNestedPass<func::FuncOp>(createDistDecomposeOps(decompose));
-  passes.addNestedPass<func::FuncOp>(createDistSplitSums());
+  DistSplitSumsOptions sums;
+  sums.wholeSums = !options.plain && target.splitsWholeSums();
+  passes.addNestedPass<func::FuncOp>(createDistSplitSums(sums));
   passes.addNestedPass<func::FuncOp>(createDistGuardOps());
   passes.addNestedPass<func::FuncOp>(createDistSaturateCasts());
   passes.addPass(createCanonicalizerPass());

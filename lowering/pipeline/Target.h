@@ -52,6 +52,9 @@ public:
   /// Whether addKernels takes `rt.scatter`. If not, scatters are loops.
   virtual bool hasScatters() const { return false; }
 
+  /// Whether long sums of one result are made of parts (--dist-split-sums).
+  virtual bool splitsWholeSums() const { return false; }
+
   /// Attention of more scores, over all batches, is computed by slices of its
   /// queries, of so many each. 0 for a target that computes it in tiles
   /// (KernelTarget::attentionTiles).

@@ -6,10 +6,12 @@
 // CHECK: llvm.call @dist_launch
 // CHECK-NOT: llvm.call @dist_launch
 // CHECK: module @dist_device
-// CHECK: llvm.mlir.global private @kernel_0_shared_0() {addr_space = 3 : i32, alignment = 16 : i64
+// CHECK: llvm.mlir.global private @kernel_0_shared_0() {addr_space = 3 : i32
 // CHECK: llvm.func @kernel_0
 // CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 256>, rt.blocks = 1
-// CHECK: nvvm.barrier
+// CHECK-NOT: nvvm.barrier
+// CHECK: nvvm.shfl.sync down
+// CHECK: nvvm.bar.warp.sync
 // EQUAL: y: equal to the program on one rank
 // EQUAL-NOT: emulated GPU
 

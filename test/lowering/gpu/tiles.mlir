@@ -7,7 +7,7 @@
 // RUN: dist-run %s --backend cuda --driver emulated:7 --random=1 --verify 2>&1 | FileCheck %s --check-prefix=EQUAL
 
 // A tile of 32 rows, each one element longer.
-// CHECK-DAG: llvm.mlir.global private @kernel_0_shared_0() {addr_space = 3 : i32, alignment = 16 : i64{{.*}} : !llvm.array<1056 x f32>
+// CHECK-DAG: llvm.mlir.global private @kernel_0_shared_0() {addr_space = 3 : i32{{.*}} : !llvm.array<1056 x f32>
 // PTX: .entry kernel_0
 // PTX: bar.sync
 // 8 elements of bf16 at once.
