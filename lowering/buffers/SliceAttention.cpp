@@ -209,16 +209,17 @@ struct SliceAttention : dist::impl::DistSliceAttentionBase<SliceAttention> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (mostScores < 1) {
+    int64_t most = mostScores;
+    if (most < 1) {
       getOperation().emitError("most-scores is ")
-          << mostScores << "; it is at least 1";
+          << most << "; it is at least 1";
       return signalPassFailure();
     }
     SmallVector<AttentionLikeOpInterface> ops;
     getOperation().walk(
         [&](AttentionLikeOpInterface op) { ops.push_back(op); });
     for (AttentionLikeOpInterface op : ops)
-      if (failed(Slicer(op).run(mostScores)))
+      if (failed(Slicer(op).run(most)))
         return signalPassFailure();
   }
 };

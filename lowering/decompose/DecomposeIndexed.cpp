@@ -280,18 +280,6 @@ struct Scatter {
   }
 };
 
-/// The elements at `position` of each dimension.
-SmallVector<Value> delinearize(OpBuilder &b, Location loc, Value position,
-                               ArrayRef<int64_t> shape) {
-  SmallVector<Value> indices(shape.size());
-  for (size_t dim = shape.size(); dim-- > 0;) {
-    Value size = arith::ConstantIndexOp::create(b, loc, shape[dim]);
-    indices[dim] = arith::RemUIOp::create(b, loc, position, size);
-    position = arith::DivUIOp::create(b, loc, position, size);
-  }
-  return indices;
-}
-
 Value extractGuarded(OpBuilder &b, Location loc, Value tensor,
                      ValueRange indices) {
   auto element = tensor::ExtractOp::create(b, loc, tensor, indices);

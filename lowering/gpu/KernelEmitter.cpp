@@ -20,21 +20,21 @@ static constexpr int64_t kThreadBytes = 128;
 /// A cell of so many turns is several threads'; of fewer it is one's.
 static constexpr int64_t kFewestTurns = 32;
 /// Rows of so many terms are added up in as many parts as a block has threads;
-/// shorter ones, and columns, in as many as a warp has.
+/// shorter ones in as many as a warp has.
 static constexpr int64_t kLongRow = 1024, kWarp = 32;
 
 /// Bytes that a thread reads or writes at once.
 static constexpr int64_t kVectorBytes = 16;
-/// The most bodies that one thread has, one after the other.
-static constexpr int64_t kMostBodies = 32;
+/// The most operations of bodies that a thread has for all its neighbours.
+static constexpr int64_t kMostOps = 128;
 /// A tile has as many rows and columns. A row in shared memory is one element
 /// longer, so that a column lies in different banks.
 static constexpr int64_t kTile = 32, kTileRow = kTile + 1;
 /// Fewer are not worth a tile.
 static constexpr int64_t kFewestInTile = 8;
 
-/// How many threads make the parts of a sum of so many terms. It depends on
-/// nothing else, so that ranks add up a row in the same order.
+/// How many parts a sum of so many terms is made of. It depends on nothing
+/// else, so that ranks add up a row in the same order.
 static int64_t countParts(int64_t terms) {
   if (terms < kFewestTurns)
     return 1;
@@ -116,6 +116,8 @@ private:
   void loadRows(size_t run, Value turn, SmallVector<const Access *> &accesses,
                 SmallVector<Value> &values);
   Value combineParts(const Accumulator &output, Value part, int64_t count);
+  Value combineWarps(const Accumulator &output, Value part, int64_t warps,
+                     bool byHalves);
   Value shuffleDown(Value value, int64_t offset);
   Value combine(const Accumulator &output, Value a, Value b);
   void emitLoops(ArrayRef<unsigned> members, ArrayRef<Loop> loops,
@@ -351,31 +353,36 @@ int64_t CellEmitter::emitTiles(ArrayRef<Loop> cells, size_t across,
       }
       isInside ? emitIf(isInside, inside) : inside();
     };
-    constexpr int64_t kStep = kThreads / kTile;
-    for (int64_t step = 0; step < kTile; step += kStep) {
-      Value across = add(y, body.constant(step));
-      emitPart(x, across, [&] {
+    // The threads' rows of a tile, or its columns.
+    auto forEach = [&](llvm::function_ref<void(Value)> inside) {
+      auto loop = scf::ForOp::create(builder, loc, body.constant(0), width,
+                                     body.constant(kThreads / kTile));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      inside(add(y, loop.getInductionVar()));
+    };
+    forEach([&](Value other) {
+      emitPart(x, other, [&] {
         for (auto [read, tile] : llvm::zip_equal(reads, memory)) {
           Value address = body.emitAddress(read.member, *read.access);
           memref::StoreOp::create(builder, loc,
                                   body.emitLoad(*read.access, address), tile,
-                                  add(times(across, kTileRow), x));
+                                  add(times(other, kTileRow), x));
         }
       });
-    }
+    });
     emitBarrier();
-    for (int64_t step = 0; step < kTile; step += kStep) {
-      Value across = add(y, body.constant(step));
-      emitPart(across, x, [&] {
+    forEach([&](Value other) {
+      emitPart(other, x, [&] {
         SmallVector<Value> values;
         for (Value tile : memory)
           values.push_back(memref::LoadOp::create(
-              builder, loc, tile, add(times(x, kTileRow), across)));
+              builder, loc, tile, add(times(x, kTileRow), other)));
         for (const Run &run : runs)
           for (unsigned member : run.members)
             body.emitBody(member, accesses, values);
       });
-    }
+    });
   });
 }
 
@@ -425,40 +432,53 @@ Value CellEmitter::shuffleDown(Value value, int64_t offset) {
   return bits;
 }
 
-/// The parts of the first `count` threads of a cell, by halves; the first one
-/// has the result. Those of other warps are read in shared memory.
+/// The parts of the first `warps` warps, which each thread of the first one
+/// reads in shared memory: in their order, or by halves.
+Value CellEmitter::combineWarps(const Accumulator &output, Value part,
+                                int64_t warps, bool byHalves) {
+  Value &parts = partsOf[part.getType()];
+  if (parts)
+    emitBarrier(); // others still read the last sum there
+  else
+    parts = memref::AllocaOp::create(
+        builder, loc,
+        MemRefType::get({kThreads}, part.getType(), MemRefLayoutAttrInterface(),
+                        builder.getI64IntegerAttr(kShared)));
+  memref::StoreOp::create(builder, loc, part, parts, thread);
+  emitBarrier();
+  auto branch =
+      scf::IfOp::create(builder, loc, part.getType(), isLess(thread, kWarp),
+                        /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, part);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> values = {part};
+  for (int64_t warp = 1; warp < warps; ++warp) {
+    Value other = arith::AddIOp::create(builder, loc, thread,
+                                        body.constant(warp * kWarp));
+    values.push_back(memref::LoadOp::create(builder, loc, parts, other));
+  }
+  for (int64_t half = warps / 2; byHalves && half > 0; half /= 2)
+    for (int64_t warp = 0; warp < half; ++warp)
+      values[warp] = combine(output, values[warp], values[warp + half]);
+  for (int64_t warp = 1; !byHalves && warp < warps; ++warp)
+    values[0] = combine(output, values[0], values[warp]);
+  scf::YieldOp::create(builder, loc, values[0]);
+  return branch.getResult(0);
+}
+
+/// The parts of the first `count` threads of a cell; the first one has the
+/// result. Of 256 parts those that are 32 apart are added in their order. 32
+/// parts are added by halves.
 Value CellEmitter::combineParts(const Accumulator &output, Value part,
                                 int64_t count) {
-  int64_t apart = threads.areColumns ? threads.cells() : 1, half = count / 2;
-  if (half * apart >= kWarp) {
-    Value &parts = partsOf[part.getType()];
-    if (parts)
-      emitBarrier(); // others still read the last sum there
-    else
-      parts = memref::AllocaOp::create(
-          builder, loc,
-          MemRefType::get({kThreads}, part.getType(),
-                          MemRefLayoutAttrInterface(),
-                          builder.getI64IntegerAttr(kShared)));
-    memref::StoreOp::create(builder, loc, part, parts, thread);
-    for (; half * apart >= kWarp; half /= 2) {
-      emitBarrier();
-      auto branch = scf::IfOp::create(builder, loc, part.getType(),
-                                      isLess(lane, half), true, true);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(builder, loc, part);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      Value other = arith::AddIOp::create(builder, loc, thread,
-                                          body.constant(half * apart));
-      part = combine(output, part,
-                     memref::LoadOp::create(builder, loc, parts, other));
-      memref::StoreOp::create(builder, loc, part, parts, thread);
-      scf::YieldOp::create(builder, loc, part);
-      part = branch.getResult(0);
-    }
-  }
-  for (; half > 0; half /= 2)
+  int64_t apart = threads.areColumns ? threads.cells() : 1;
+  int64_t ofWarp = std::min(count, kWarp / apart);
+  if (count > ofWarp)
+    part = combineWarps(output, part, count / ofWarp,
+                        /*byHalves=*/threads.areColumns);
+  for (int64_t half = ofWarp / 2; half > 0; half /= 2)
     part = combine(output, part, shuffleDown(part, half * apart));
   return part;
 }
@@ -488,44 +508,54 @@ void CellEmitter::emitParts(const Run &run, size_t number,
     return loop.getResults();
   };
   int64_t turns = countTurns(run.loops), count = threads.count;
+  // One after the other, a thread makes several parts of a long column.
+  int64_t step = count;
   Value end = getTurns(turns);
-  if (!outputs.empty() && count > countParts(turns)) {
-    // Other runs of the kernel have longer rows.
-    count = countParts(turns);
+  if (!outputs.empty()) {
+    step = countParts(turns);
+    count = std::min(count, step);
+  }
+  if (count < threads.count) // other runs of the kernel have longer rows
     end = arith::SelectOp::create(builder, loc, isLess(lane, count), end,
                                   body.constant(0));
-  }
   auto emitTurns = [&](Value first, Value end, ValueRange values) {
-    return emitFor(first, end, count, values,
-                   [&](Value turn, SmallVector<Value> &carried) {
-                     bindAll(run.members, run.loops, turn);
-                     SmallVector<const Access *> known = accesses;
-                     SmallVector<Value> all = carried;
-                     loadRows(number, turn, known, all);
-                     for (unsigned member : run.members)
-                       body.emitBody(member, known, all);
-                     llvm::copy(ArrayRef(all).take_front(carried.size()),
-                                carried.begin());
-                   });
+    return emitFor(
+        first, end, step, values, [&](Value turn, SmallVector<Value> &carried) {
+          bindAll(run.members, run.loops, turn);
+          SmallVector<const Access *> known = accesses;
+          SmallVector<Value> all = carried;
+          loadRows(number, turn, known, all);
+          for (unsigned member : run.members)
+            body.emitBody(member, known, all);
+          llvm::copy(ArrayRef(all).take_front(carried.size()), carried.begin());
+        });
   };
-  ValueRange parts;
-  if (turns <= count * kMostTerms || outputs.empty()) {
-    parts = emitTurns(lane, end, neutral);
-  } else {
+  auto combineAll = [&](SmallVector<Value> &sums, ValueRange more) {
+    for (auto [output, sum, part] : llvm::zip_equal(outputs, sums, more))
+      sum = combine(output, sum, part);
+  };
+  auto emitPart = [&](Value first) -> ValueRange {
+    if (turns <= step * kMostTerms || outputs.empty())
+      return emitTurns(first, end, neutral);
     // One sum of many terms loses small terms against the sum so far.
-    int64_t apart = count * kFewTerms;
-    parts = emitFor(
-        lane, end, apart, neutral,
+    int64_t apart = step * kFewTerms;
+    return emitFor(
+        first, end, apart, neutral,
         [&](Value first, SmallVector<Value> &carried) {
           Value last = arith::MinUIOp::create(
               builder, loc, end,
               arith::AddIOp::create(builder, loc, first, body.constant(apart)));
-          ValueRange few = emitTurns(first, last, neutral);
-          for (auto [output, sum, part] :
-               llvm::zip_equal(outputs, carried, few))
-            sum = combine(output, sum, part);
+          combineAll(carried, emitTurns(first, last, neutral));
         });
-  }
+  };
+  ValueRange parts =
+      step == count
+          ? emitPart(lane)
+          : emitFor(body.constant(0), body.constant(step), count, neutral,
+                    [&](Value first, SmallVector<Value> &carried) {
+                      combineAll(carried, emitPart(arith::AddIOp::create(
+                                              builder, loc, lane, first)));
+                    });
   for (auto [output, part] : llvm::zip_equal(outputs, parts)) {
     Value sum = combineParts(output, part, count);
     Value isFirst = isLess(lane, 1);
@@ -758,11 +788,14 @@ static int64_t countNeighbours(const KernelGroup &group, ArrayRef<Run> runs,
         return 1;
       bytes = std::max(bytes, access.elementBytes);
     }
-  int64_t count = std::min<int64_t>(kVectorBytes / bytes,
-                                    kMostBodies / group.members.size());
+  int64_t ops = 0;
+  for (const Member &member : group.members)
+    member.nest.op->walk([&](Operation *) { ++ops; });
+  int64_t count = kVectorBytes / bytes;
   // A power of two that leaves work for a block.
-  while (count > 1 && (cells.back().size % count != 0 ||
-                       countTurns(cells) / count < kThreads))
+  while (count > 1 &&
+         (count * ops > kMostOps || cells.back().size % count != 0 ||
+          countTurns(cells) / count < kThreads))
     count /= 2;
   return std::max<int64_t>(count, 1);
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Dist.h"
 #include "lowering/gpu/Launch.h"
 #include "lowering/gpu/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -52,10 +53,13 @@ struct OutlineKernels : dist::impl::DistGpuOutlineKernelsBase<OutlineKernels> {
     for (auto [number, op] : llvm::enumerate(shared)) {
       builder.setInsertionPoint(kernel);
       std::string name = (kernel.getName() + "_shared_" + Twine(number)).str();
+      // That of an element: LLVM would take arrays to be aligned for vectors,
+      // which PTX that names no alignment does not promise.
+      int64_t bytes = getElementBytes(op.getType().getElementType());
       memref::GlobalOp::create(builder, op.getLoc(), name,
                                builder.getStringAttr("private"), op.getType(),
                                builder.getUnitAttr(), /*constant=*/false,
-                               /*alignment=*/IntegerAttr());
+                               builder.getI64IntegerAttr(bytes));
       builder.setInsertionPoint(op);
       op.replaceAllUsesWith(
           memref::GetGlobalOp::create(builder, op.getLoc(), op.getType(), name)

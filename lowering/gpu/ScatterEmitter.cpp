@@ -37,9 +37,10 @@ private:
   Value getRow(Value key) { return toIndex(divide(key)); }
   Value fromSlice(Value key, ArrayRef<Value> column);
   Value address(const Operand &operand, ArrayRef<Value> indices);
-  /// The indices of element `number` of such a shape.
-  SmallVector<Value> split(Value number, ArrayRef<int64_t> shape);
 
+  SmallVector<Value> split(Value number, ArrayRef<int64_t> sizes) {
+    return delinearize(builder, loc, number, sizes);
+  }
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
@@ -74,21 +75,6 @@ private:
 };
 
 } // namespace
-
-SmallVector<Value> ScatterEmitter::split(Value number,
-                                         ArrayRef<int64_t> shape) {
-  SmallVector<Value> indices(shape.size());
-  for (size_t dim = shape.size(); dim-- > 0;) {
-    if (dim == 0) {
-      indices[dim] = number;
-      break;
-    }
-    Value size = constant(shape[dim]);
-    indices[dim] = arith::RemUIOp::create(builder, loc, number, size);
-    number = arith::DivUIOp::create(builder, loc, number, size);
-  }
-  return indices;
-}
 
 Value ScatterEmitter::address(const Operand &operand, ArrayRef<Value> indices) {
   Value sum = operand.start;

@@ -252,8 +252,8 @@ static void setFastMath(Operation *op, bool contract) {
   if (contract)
     flags = flags | arith::FastMathFlags::contract;
   if (arith::FastMathFlagsAttr known = arith.getFastMathFlagsAttr())
-    flags = flags | (known.getValue() &
-                     (arith::FastMathFlags::nsz | arith::FastMathFlags::afn));
+    flags = flags | (known.getValue() & (arith::FastMathFlags::nsz |
+                                         arith::FastMathFlags::afn));
   op->setAttr(arith.getFastMathAttrName(),
               arith::FastMathFlagsAttr::get(op->getContext(), flags));
 }

@@ -539,16 +539,24 @@ LogicalResult ScatterOp::verify() {
   auto source = cast<ShapedType>(getSource().getType());
   auto keys = cast<ShapedType>(getKeys().getType());
   auto init = cast<ShapedType>(getInit().getType());
-  if (!source.hasStaticShape() || !keys.hasStaticShape() ||
-      !init.hasStaticShape())
-    return emitOpError("has operands of unknown size");
-  if (source.getElementType() != init.getElementType())
+  for (ShapedType type : {source, keys, init})
+    if (!type.hasStaticShape() || llvm::is_contained(type.getShape(), 0) ||
+        isa<RankedTensorType>(type) != isa<RankedTensorType>(init))
+      return emitOpError("has the operands ")
+             << source << ", " << keys << " and " << init
+             << "; they are all tensors or all buffers, of known sizes, and "
+                "none is empty";
+  if (source.getElementType() != init.getElementType() ||
+      !init.getElementType().isIntOrIndexOrFloat())
     return emitOpError("puts elements of ")
-           << source.getElementType() << " in " << init;
-  for (int64_t dim : getDims())
+           << source << " in " << init << "; both have the same numbers";
+  int64_t slices = 1, rows = 1, last = 0;
+  for (int64_t dim : getDims()) {
     if (dim < 0 || dim >= init.getRank() || llvm::count(getDims(), dim) > 1)
       return emitOpError("has dimension ")
              << dim << ", which " << init << " has not, or twice";
+    rows *= init.getDimSize(dim);
+  }
   int64_t batch = getBatch();
   if (batch < 0 || batch > source.getRank())
     return emitOpError("has a batch of ")
@@ -560,15 +568,17 @@ LogicalResult ScatterOp::verify() {
   if (source.getShape().drop_front(batch) != ArrayRef<int64_t>(slice))
     return emitOpError("has slices in ")
            << source << " that are none of " << init;
-  int64_t slices = 1;
+  bool isTooLarge = false;
   for (int64_t size : source.getShape().take_front(batch))
-    if (llvm::MulOverflow(slices, size, slices))
-      return emitOpError("has more slices than 64 bits count");
-  if (keys.getRank() != 1 || !keys.getElementType().isInteger(64) ||
-      !llvm::isPowerOf2_64(keys.getDimSize(0)) || keys.getDimSize(0) < slices)
+    isTooLarge |= llvm::MulOverflow(slices, size, slices);
+  if (isTooLarge || keys.getRank() != 1 ||
+      !keys.getElementType().isInteger(64) ||
+      !llvm::isPowerOf2_64(keys.getDimSize(0)) || keys.getDimSize(0) < slices ||
+      llvm::MulOverflow(rows, keys.getDimSize(0), last))
     return emitOpError("has keys ")
            << keys << "; they are a power of two of i64, no fewer than the "
-           << slices << " slices";
+           << "slices in " << source << ", and times the rows of " << init
+           << " no more than 64 bits count";
   if (bool(getResult()) != isa<RankedTensorType>(init) ||
       (getResult() && getResult().getType() != init))
     return emitOpError("has a result that is not its destination");

@@ -51,6 +51,21 @@ Value mlir::dist::mapElements(
   return made.getResult(0);
 }
 
+SmallVector<Value> mlir::dist::delinearize(OpBuilder &b, Location loc,
+                                           Value number,
+                                           ArrayRef<int64_t> sizes) {
+  SmallVector<Value> indices(sizes.size());
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    indices[dim] = number;
+    if (dim == 0)
+      break;
+    Value size = arith::ConstantIndexOp::create(b, loc, sizes[dim]);
+    indices[dim] = arith::RemUIOp::create(b, loc, number, size);
+    number = arith::DivUIOp::create(b, loc, number, size);
+  }
+  return indices;
+}
+
 Value mlir::dist::createSum(OpBuilder &b, Location loc, Value left,
                             Value right) {
   Type type = left.getType();

@@ -27,6 +27,11 @@ Value mapElements(OpBuilder &builder, Location loc, ValueRange inputs,
                   function_ref<Value(OpBuilder &, Location, ValueRange)> body,
                   Attribute scope = nullptr, ArrayRef<AffineMap> maps = {});
 
+/// The indices of element `number`, below their product, in row-major order of
+/// such sizes.
+SmallVector<Value> delinearize(OpBuilder &builder, Location loc, Value number,
+                               ArrayRef<int64_t> sizes);
+
 /// The sum of two scalars, or elementwise of two tensors.
 Value createSum(OpBuilder &builder, Location loc, Value left, Value right);
 

@@ -73,6 +73,9 @@ func.func @compute(%a: memref<4x8xf32>, %b: memref<8x2xf32>, %c: memref<4x2xf32>
   rt.convolve ins(%x, %w : memref<1x3x8xf32>, memref<4x3x3xf32>) bias(%bias : memref<4xf32>) outs(%y : memref<1x4x8xf32>)
       batch [0, 0] group [] channel [1, 1] feature [0, 1]
       windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>] accumulate constant clamp [0.0, 0x7F800000]
+  %keys = memref.alloc() : memref<4xi64>
+  // CHECK: rt.scatter ins({{.*}} : memref<4x8xf32>, memref<4xi64>) outs({{.*}} : memref<1x3x8xf32>) dims [0, 1] batch 1 add
+  rt.scatter ins(%a, %keys : memref<4x8xf32>, memref<4xi64>) outs(%x : memref<1x3x8xf32>) dims [0, 1] batch 1 add
   // CHECK: %[[STATUS:.*]] = rt.status : !llvm.ptr
   %status = rt.status : !llvm.ptr
   // CHECK: rt.fail %[[STATUS]], "the sky is up" : !llvm.ptr

@@ -335,3 +335,59 @@ func.func @f(%x: memref<1x2x8xf32>, %w: memref<4x2x3xf32>, %y: memref<1x4x6xf32>
       windows [#rt.window<image 2 kernel 2 out 2 stride 0 dilation 1 low 0>]
   return
 }
+
+// -----
+
+func.func @f(%s: tensor<3x4xf32>, %k: memref<4xi64>, %t: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  // expected-error@below {{they are all tensors or all buffers, of known sizes, and none is empty}}
+  %0 = rt.scatter ins(%s, %k : tensor<3x4xf32>, memref<4xi64>) outs(%t : tensor<5x4xf32>) dims [0] batch 1 add -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}
+
+// -----
+
+func.func @f(%s: memref<3x4xcomplex<f32>>, %k: memref<4xi64>, %t: memref<5x4xcomplex<f32>>) {
+  // expected-error@below {{both have the same numbers}}
+  rt.scatter ins(%s, %k : memref<3x4xcomplex<f32>>, memref<4xi64>) outs(%t : memref<5x4xcomplex<f32>>) dims [0] batch 1 add
+  return
+}
+
+// -----
+
+func.func @f(%s: memref<3x4xf32>, %k: memref<4xi64>, %t: memref<5x4xf32>) {
+  // expected-error@below {{has dimension 2, which 'memref<5x4xf32>' has not, or twice}}
+  rt.scatter ins(%s, %k : memref<3x4xf32>, memref<4xi64>) outs(%t : memref<5x4xf32>) dims [2] batch 1
+  return
+}
+
+// -----
+
+func.func @f(%s: memref<3x4xf32>, %k: memref<4xi64>, %t: memref<5x6xf32>) {
+  // expected-error@below {{has slices in 'memref<3x4xf32>' that are none of 'memref<5x6xf32>'}}
+  rt.scatter ins(%s, %k : memref<3x4xf32>, memref<4xi64>) outs(%t : memref<5x6xf32>) dims [0] batch 1
+  return
+}
+
+// -----
+
+func.func @f(%s: memref<5x4xf32>, %k: memref<4xi64>, %t: memref<5x4xf32>) {
+  // expected-error@below {{no fewer than the slices in 'memref<5x4xf32>'}}
+  rt.scatter ins(%s, %k : memref<5x4xf32>, memref<4xi64>) outs(%t : memref<5x4xf32>) dims [0] batch 1
+  return
+}
+
+// -----
+
+func.func @f(%s: memref<3x4xf32>, %k: memref<4xi64>, %t: memref<5x4xf32>) {
+  // expected-error@below {{has a batch of 3 dimensions}}
+  rt.scatter ins(%s, %k : memref<3x4xf32>, memref<4xi64>) outs(%t : memref<5x4xf32>) dims [0] batch 3
+  return
+}
+
+// -----
+
+func.func @f(%s: tensor<3x4xf32>, %k: tensor<4xi64>, %t: tensor<5x4xf32>) {
+  // expected-error@below {{has a result that is not its destination}}
+  rt.scatter ins(%s, %k : tensor<3x4xf32>, tensor<4xi64>) outs(%t : tensor<5x4xf32>) dims [0] batch 1
+  return
+}
