@@ -157,11 +157,17 @@ Warp::Conflict Warp::touch(Cell &cell, unsigned lane, uint32_t me, bool isWrite,
   uint32_t flags = cell.reader & kNonCoherentBit;
   if (areOfEpoch) {
     unsigned last = cell.readAt & 1023;
-    flags |= cell.reader & (kManyWarpsBit | kManyLanesBit);
-    if (last / kLanes != index)
-      flags |= kManyWarpsBit;
-    else if (last != threadOf(lane))
-      flags |= kManyLanesBit;
+    bool areOfWarp =
+        last / kLanes == index && !(cell.reader & kManyWarpsBit);
+    // What a warp has read before all its lanes met is ordered before what they
+    // do now. To other warps the new reader is as good.
+    if (!areOfWarp || cell.readAt >> 37 >= lastFullSync) {
+      flags |= cell.reader & (kManyWarpsBit | kManyLanesBit);
+      if (last / kLanes != index)
+        flags |= kManyWarpsBit;
+      else if (last != threadOf(lane))
+        flags |= kManyLanesBit;
+    }
   }
   if (isStrong && (!reader || cell.reader & kStrongBit))
     flags |= kStrongBit;

@@ -152,6 +152,18 @@ TEST_F(Checks, RacesWithinAWarp) {
   expect(run("st.shared.b32 [%r9], 1;\nbar.sync 0;\nld.shared.b32 %r1, [s];\n"
              "st.shared.b32 [%r9], 2;"),
          {{Fault::Race, 4}});
+  // What all lanes have read before they met, one may read again and write.
+  // Those of another warp have not met it.
+  auto again = [](const std::string &barrier) {
+    return "st.shared.b32 [%r9], 1;\nbar.sync 0;\nld.shared.b32 %r1, [s];\n" +
+           barrier +
+           "\nsetp.eq.u32 %p1, %t, 0;\n@%p1 ld.shared.b32 %r1, [s];\n"
+           "@%p1 st.shared.b32 [s], 2;";
+  };
+  expect(run(again("bar.warp.sync -1;")), {});
+  expect(run(again("mov.u32 %r3, 0;")), {{Fault::Race, 7}});
+  EXPECT_FALSE(run(again("bar.warp.sync -1;"), 64).reports.empty());
+  expect(run(again("bar.sync 0;"), 64), {});
   // Atomics are ordered among themselves, and not with plain reads.
   std::string zero = "setp.eq.u32 %p1, %t, 0;\n@%p1 st.shared.b32 [s], 0;\n"
                      "bar.sync 0;\natom.shared.add.u32 %r1, [s], 1;\n";
