@@ -26,8 +26,8 @@ def DistSplitSums : Pass<"dist-split-sums", "::mlir::func::FuncOp"> {
     of about 4096 terms, and the sum of these. This applies if neighbouring
     results are contiguous, as in the gradient of a bias. One long sum would lose
     small terms against the sum so far. Kernels split the other sums. With
-    `whole-sums`, sums of one result are split as well, so that a GPU's blocks
-    share them.
+    `whole-sums`, sums to a scalar are split as well, so that a GPU's blocks share
+    them.
 
     ```mlir
     // before: tensor<65536x8xf32> to tensor<8xf32>
@@ -40,7 +40,7 @@ def DistSplitSums : Pass<"dist-split-sums", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"wholeSums", "whole-sums", "bool", "false",
-           "Also sums that have one result">
+           "Also sums to a scalar">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];

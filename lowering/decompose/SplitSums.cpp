@@ -110,7 +110,8 @@ private:
 } // namespace
 
 /// Whether many floats of 32 bits or less are added, in any order, to
-/// contiguous elements, or to one element if such sums are split.
+/// contiguous elements, or to a scalar if such sums are split. (Not to a row of
+/// one element: rows of one length are added in one order.)
 bool Splitter::isLong() {
   if (op.getNumDpsInits() != 1 || op.getNumResults() != 1 ||
       op.getNumReductionLoops() == 0 ||
@@ -134,15 +135,13 @@ bool Splitter::isLong() {
   if (!isSum(op.getBody()->getTerminator()->getOperand(0),
              op.getRegionOutputArgs().front()))
     return false;
-  int64_t results =
-      cast<ShapedType>(op.getResultTypes().front()).getNumElements();
   // The operand that has all terms of all sums, one row after the other. (A
   // product of matrices has no such operand.)
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!map.isPermutation())
       return false;
-    if (results == 1)
+    if (op.getNumParallelLoops() == 0)
       return splitsWhole;
     // For contiguous results, without counting dimensions of one element.
     for (AffineExpr expr : llvm::reverse(map.getResults()))

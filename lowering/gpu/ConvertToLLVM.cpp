@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Dist.h"
 #include "lowering/gpu/DeviceCode.h"
 #include "lowering/gpu/Launch.h"
 #include "lowering/gpu/Passes.h"
@@ -253,8 +254,8 @@ struct GetConstant : ConvertOpToLLVMPattern<memref::GetGlobalOp> {
     Location loc = op.getLoc();
     MemRefType type = op.getType();
     auto pointer = LLVM::LLVMPointerType::get(getContext());
-    int64_t bytes = type.getNumElements() *
-                    llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    int64_t bytes =
+        type.getNumElements() * getElementBytes(type.getElementType());
     Value arguments[] = {
         op->getParentOfType<FunctionOpInterface>().getArgument(0),
         LLVM::AddressOfOp::create(rewriter, loc, pointer, op.getName()),

@@ -221,14 +221,16 @@ Value CellEmitter::allocateOfCell(Type element, int64_t size) {
   if (!threads.areSeveral())
     return memref::AllocaOp::create(builder, loc,
                                     MemRefType::get({size}, element));
-  auto type = MemRefType::get({threads.cells() * size}, element,
+  // Neighbouring cells read the same place at once: in different banks.
+  int64_t apart = threads.areColumns ? size | 1 : size;
+  auto type = MemRefType::get({threads.cells() * apart}, element,
                               MemRefLayoutAttrInterface(),
                               builder.getI64IntegerAttr(kShared));
   Value all = memref::AllocaOp::create(builder, loc, type);
   if (threads.cells() == 1)
     return all;
   OpFoldResult offset =
-      arith::MulIOp::create(builder, loc, slot, body.constant(size))
+      arith::MulIOp::create(builder, loc, slot, body.constant(apart))
           .getResult();
   OpFoldResult count = builder.getIndexAttr(size),
                step = builder.getIndexAttr(1);
@@ -394,42 +396,43 @@ Value CellEmitter::combine(const Accumulator &output, Value a, Value b) {
 /// The value of the thread that is `offset` further on in the warp.
 Value CellEmitter::shuffleDown(Value value, int64_t offset) {
   Type type = value.getType(), i32 = builder.getI32Type();
-  auto constant = [&](int64_t number, unsigned width) -> Value {
-    return arith::ConstantIntOp::create(builder, loc, number, width);
-  };
-  auto shuffle = [&](Value word) -> Value {
-    return NVVM::ShflOp::create(builder, loc, i32, constant(-1, 32), word,
-                                constant(offset, 32), constant(kWarp - 1, 32),
-                                NVVM::ShflKind::down, UnitAttr());
+  auto constant = [&](int64_t number, Type ofType) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, ofType, number);
   };
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  Type word = builder.getIntegerType(width);
+  Type exact = builder.getIntegerType(width),
+       whole = builder.getIntegerType(llvm::alignTo(width, 32));
   Value bits = value;
   if (type.isIndex())
-    bits = arith::IndexCastOp::create(builder, loc, word, value);
-  else if (type != word)
-    bits = arith::BitcastOp::create(builder, loc, word, value);
-  if (width == 64) {
-    Value half = constant(32, 64);
-    Value low = shuffle(arith::TruncIOp::create(builder, loc, i32, bits));
-    Value high = shuffle(arith::TruncIOp::create(
-        builder, loc, i32, arith::ShRUIOp::create(builder, loc, bits, half)));
-    bits = arith::OrIOp::create(
-        builder, loc, arith::ExtUIOp::create(builder, loc, word, low),
-        arith::ShLIOp::create(builder, loc,
-                              arith::ExtUIOp::create(builder, loc, word, high),
-                              half));
-  } else if (width == 32) {
-    bits = shuffle(bits);
-  } else {
-    bits = shuffle(arith::ExtUIOp::create(builder, loc, i32, bits));
-    bits = arith::TruncIOp::create(builder, loc, word, bits);
+    bits = arith::IndexCastOp::create(builder, loc, exact, value);
+  else if (type != exact)
+    bits = arith::BitcastOp::create(builder, loc, exact, value);
+  if (exact != whole)
+    bits = arith::ExtUIOp::create(builder, loc, whole, bits);
+  Value moved;
+  for (unsigned start = 0; start < width; start += 32) {
+    // Each word by itself.
+    Value word = bits, by = whole == i32 ? Value() : constant(start, whole);
+    if (start > 0)
+      word = arith::ShRUIOp::create(builder, loc, word, by);
+    if (by)
+      word = arith::TruncIOp::create(builder, loc, i32, word);
+    word = NVVM::ShflOp::create(builder, loc, i32, constant(-1, i32), word,
+                                constant(offset, i32), constant(kWarp - 1, i32),
+                                NVVM::ShflKind::down, UnitAttr());
+    if (by)
+      word = arith::ExtUIOp::create(builder, loc, whole, word);
+    if (start > 0)
+      word = arith::ShLIOp::create(builder, loc, word, by);
+    moved = moved ? arith::OrIOp::create(builder, loc, moved, word) : word;
   }
+  if (exact != whole)
+    moved = arith::TruncIOp::create(builder, loc, exact, moved);
   if (type.isIndex())
-    return arith::IndexCastOp::create(builder, loc, type, bits);
-  if (type != word)
-    return arith::BitcastOp::create(builder, loc, type, bits);
-  return bits;
+    return arith::IndexCastOp::create(builder, loc, type, moved);
+  return type == exact
+             ? moved
+             : arith::BitcastOp::create(builder, loc, type, moved).getResult();
 }
 
 /// The parts of the first `warps` warps, which each thread of the first one
@@ -474,6 +477,7 @@ Value CellEmitter::combineWarps(const Accumulator &output, Value part,
 Value CellEmitter::combineParts(const Accumulator &output, Value part,
                                 int64_t count) {
   int64_t apart = threads.areColumns ? threads.cells() : 1;
+  // Columns have 4 threads in each warp: the first of the halves are warps.
   int64_t ofWarp = std::min(count, kWarp / apart);
   if (count > ofWarp)
     part = combineWarps(output, part, count / ofWarp,

@@ -52,7 +52,7 @@ public:
   /// Whether addKernels takes `rt.scatter`. If not, scatters are loops.
   virtual bool hasScatters() const { return false; }
 
-  /// Whether long sums of one result are made of parts (--dist-split-sums).
+  /// Whether long sums to a scalar are made of parts (--dist-split-sums).
   virtual bool splitsWholeSums() const { return false; }
 
   /// Attention of more scores, over all batches, is computed by slices of its

@@ -6,11 +6,13 @@
 // CHECK: f32sums: equal to the program on one rank (largest difference 0{{[;)]}}
 // CHECK: f64sums: equal to the program on one rank (largest difference 0{{[;)]}}
 // CHECK: maxima: equal to the program on one rank (largest difference 0{{[;)]}}
+// CHECK: long: equal to the program on one rank (largest difference 0{{[;)]}}
 
 #all = affine_map<(i, j) -> (i, j)>
 #columns = affine_map<(i, j) -> (j)>
-func.func @main(%x: tensor<4096x2xf32> {dist.input = "x"})
-    -> (tensor<1xf32> {dist.output = "f32sums"}, tensor<1xf64> {dist.output = "f64sums"}, tensor<1xf32> {dist.output = "maxima"}) {
+func.func @main(%x: tensor<4096x2xf32> {dist.input = "x"}, %rows: tensor<2x20000xf32> {dist.input = "rows"})
+    -> (tensor<1xf32> {dist.output = "f32sums"}, tensor<1xf64> {dist.output = "f64sums"}, tensor<1xf32> {dist.output = "maxima"},
+        tensor<1xf32> {dist.output = "long"}) {
   %zero = arith.constant dense<0.0> : tensor<2xf32>
   %zero1 = arith.constant dense<0.0> : tensor<1xf32>
   %least = arith.constant dense<0xFF800000> : tensor<2xf32>
@@ -38,5 +40,12 @@ func.func @main(%x: tensor<4096x2xf32> {dist.input = "x"})
     (%p: f64, %s: f64) { %r = arith.addf %p, %s : f64 linalg.yield %r : f64 }
   %u1 = tensor.extract_slice %u[1] [1] [1] : tensor<2xf64> to tensor<1xf64>
   %w = arith.subf %u1, %v : tensor<1xf64>
-  return %d, %w, %e : tensor<1xf32>, tensor<1xf64>, tensor<1xf32>
+  %row = tensor.extract_slice %rows[1, 0] [1, 20000] [1, 1] : tensor<2x20000xf32> to tensor<1x20000xf32>
+  %f = linalg.reduce ins(%rows : tensor<2x20000xf32>) outs(%zero : tensor<2xf32>) dimensions = [1]
+    (%p: f32, %s: f32) { %r = arith.addf %p, %s : f32 linalg.yield %r : f32 }
+  %g = linalg.reduce ins(%row : tensor<1x20000xf32>) outs(%zero1 : tensor<1xf32>) dimensions = [1]
+    (%p: f32, %s: f32) { %r = arith.addf %p, %s : f32 linalg.yield %r : f32 }
+  %f1 = tensor.extract_slice %f[1] [1] [1] : tensor<2xf32> to tensor<1xf32>
+  %h = arith.subf %f1, %g : tensor<1xf32>
+  return %d, %w, %e, %h : tensor<1xf32>, tensor<1xf64>, tensor<1xf32>, tensor<1xf32>
 }
