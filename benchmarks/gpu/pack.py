@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join("test", "generator"))
 TOOLS = os.path.abspath("bazel-bin/tools")
 MOST_MIB = 20
 RANDOM_PROGRAMS = 60
-# More ranks than one: collectives go by the host's memory, so that one GPU is enough.
+# More ranks than one: on one GPU collectives go by the host's memory.
 SCHEDULES = ["gpt2/tp", "llama/ring", "mixtral/ep", "unet/rows", "graph/parts"]
 
 

@@ -7,7 +7,7 @@ What matters most comes first, and each line is written as it comes, so that not
 
 - `machine`: the GPU, its driver, the libraries;
 - `right`: every model on one rank, beside results of the CPU; twice, with the same bits;
-- `ranks`: two ranks or more on one GPU; collectives go by the host's memory;
+- `ranks`: two ranks or more; collectives go by NCCL, or by the host's memory if there are fewer GPUs;
 - `random`: random programs in f64, beside the CPU;
 - `sanitizer`: some of these under compute-sanitizer, where that is installed: memcheck and racecheck;
 - `speed`: GB/s of kernels on 256 MiB beside a copy, TFLOP/s of products beside torch's.

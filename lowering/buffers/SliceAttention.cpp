@@ -8,6 +8,7 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -39,7 +40,6 @@ private:
                                          ValueRange results);
   /// The dimension of an operand that runs along queries, if any does.
   std::optional<int64_t> findQueries(unsigned operand);
-  Value getSlice(Value tensor, int64_t dim, OpFoldResult start, int64_t size);
   /// Counts the slice's queries from `start` on.
   void moveQueries(Region &region, OpFoldResult start);
   bool isInit(unsigned operand) {
@@ -64,27 +64,6 @@ std::optional<int64_t> Slicer::findQueries(unsigned operand) {
   return found - results.begin();
 }
 
-/// Offsets and sizes of a slice along one dimension.
-static std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
-getExtent(OpBuilder &b, RankedTensorType type, int64_t dim, OpFoldResult start,
-          int64_t size) {
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)), sizes;
-  for (int64_t whole : type.getShape())
-    sizes.push_back(b.getIndexAttr(whole));
-  offsets[dim] = start;
-  sizes[dim] = b.getIndexAttr(size);
-  return {offsets, sizes};
-}
-
-Value Slicer::getSlice(Value tensor, int64_t dim, OpFoldResult start,
-                       int64_t size) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  auto [offsets, extents] = getExtent(b, type, dim, start, size);
-  SmallVector<OpFoldResult> steps(type.getRank(), b.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(b, loc, tensor, offsets, extents,
-                                        steps);
-}
-
 void Slicer::moveQueries(Region &region, OpFoldResult start) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&region.front());
@@ -106,7 +85,7 @@ FailureOr<SmallVector<Value>> Slicer::addSlice(OpFoldResult start, int64_t size,
       queries.push_back(dim);
     auto type = cast<RankedTensorType>(tensor.getType());
     if (dim)
-      tensor = getSlice(tensor, *dim, start, size);
+      tensor = sliceAlong(b, loc, tensor, *dim, start, size);
     else if (isInit(number))
       tensor = tensor::EmptyOp::create(b, loc, type.getShape(),
                                        type.getElementType());
@@ -136,11 +115,13 @@ FailureOr<SmallVector<Value>> Slicer::addSlice(OpFoldResult start, int64_t size,
           op->getAttr(kScopeAttr)));
       continue;
     }
-    auto type = cast<RankedTensorType>(result.getType());
-    auto [offsets, extents] = getExtent(b, type, *dim, start, size);
-    SmallVector<OpFoldResult> steps(type.getRank(), b.getIndexAttr(1));
-    sums.push_back(tensor::InsertSliceOp::create(b, loc, part, result, offsets,
-                                                 extents, steps));
+    SmallVector<OpFoldResult> offsets(
+        cast<RankedTensorType>(result.getType()).getRank(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> steps(offsets.size(), b.getIndexAttr(1));
+    offsets[*dim] = start;
+    sums.push_back(tensor::InsertSliceOp::create(
+        b, loc, part, result, offsets, tensor::getMixedSizes(b, loc, part),
+        steps));
   }
   return sums;
 }
@@ -166,20 +147,22 @@ LogicalResult Slicer::run(int64_t mostScores) {
       Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
       result = linalg::FillOp::create(b, loc, zero, result).getResult(0);
     }
-  auto replace = [&](FailureOr<SmallVector<Value>> made) -> LogicalResult {
+  auto take = [&](FailureOr<SmallVector<Value>> made) -> LogicalResult {
     if (failed(made))
       return op->emitOpError("has no parts");
     results = *made;
     return success();
   };
-  if (size == queries) {
-    if (failed(replace(cast<linalg::AggregatedOpInterface>(op.getOperation())
-                           .decomposeOperation(b))))
-      return failure();
+  auto end = [&] {
     op->replaceAllUsesWith(results);
     op->erase();
     return success();
-  }
+  };
+  if (size == queries)
+    return succeeded(take(cast<linalg::AggregatedOpInterface>(op.getOperation())
+                              .decomposeOperation(b)))
+               ? end()
+               : failure();
   int64_t whole = queries / size * size;
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
@@ -189,18 +172,16 @@ LogicalResult Slicer::run(int64_t mostScores) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    if (failed(replace(
+    if (failed(take(
             addSlice(loop.getInductionVar(), size, loop.getRegionIterArgs()))))
       return failure();
     scf::YieldOp::create(b, loc, results);
   }
   results = loop.getResults();
-  if (whole < queries && failed(replace(addSlice(b.getIndexAttr(whole),
-                                                 queries - whole, results))))
+  if (whole < queries &&
+      failed(take(addSlice(b.getIndexAttr(whole), queries - whole, results))))
     return failure();
-  op->replaceAllUsesWith(results);
-  op->erase();
-  return success();
+  return end();
 }
 
 namespace {

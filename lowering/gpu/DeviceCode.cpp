@@ -183,5 +183,7 @@ LogicalResult mlir::dist::emitDeviceProgram(ModuleOp module, StringRef path,
   }
   addText(module, "dist_kernels", std::move(kernels));
   addText(module, "dist_device_code", std::move(code));
+  if (module.lookupSymbol("dist_contract"))
+    addText(module, "dist_products", "");
   return emitSharedObject(module, path, options);
 }

@@ -12,7 +12,8 @@ namespace mlir::dist {
 ///   const char dist_device_code[]: the kernels, as PTX for sm_80, which every
 ///     later chip takes;
 ///   const char dist_kernels[]: of each kernel, by number, a line "NAME BLOCKS
-///     THREADS".
+///     THREADS";
+///   const char dist_products[]: empty, and there if it has contractions.
 /// Errors are reported at the module.
 LogicalResult emitDeviceProgram(ModuleOp module, StringRef path,
                                 const CodegenOptions &options);

@@ -56,6 +56,20 @@ static FailureOr<Value> getContiguous(Value tensor, Location loc,
   return copy;
 }
 
+/// Those of all operands.
+static FailureOr<SmallVector<Value>>
+getBuffers(Operation *op, RewriterBase &rewriter,
+           const BufferizationOptions &options, BufferizationState &state) {
+  SmallVector<Value> buffers;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+  }
+  return buffers;
+}
+
 namespace {
 
 template <typename Op>
@@ -179,15 +193,12 @@ struct ScatterModel
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    clone(rewriter, op, TypeRange(), buffers);
-    replaceOpWithBufferizedValues(rewriter, op, buffers.back());
+    FailureOr<SmallVector<Value>> buffers =
+        getBuffers(op, rewriter, options, state);
+    if (failed(buffers))
+      return failure();
+    clone(rewriter, op, TypeRange(), *buffers);
+    replaceOpWithBufferizedValues(rewriter, op, buffers->back());
     return success();
   }
 };
@@ -204,17 +215,13 @@ struct ConvolveModel
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    SmallVector<Value> buffers;
-    for (OpOperand &operand : op->getOpOperands()) {
-      FailureOr<Value> buffer =
-          getBuffer(rewriter, operand.get(), options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
+    FailureOr<SmallVector<Value>> buffers =
+        getBuffers(op, rewriter, options, state);
+    if (failed(buffers))
+      return failure();
     auto convolve = cast<rt::ConvolveOp>(op);
     if (convolve.getBias()) {
-      Value &bias = buffers[2];
+      Value &bias = (*buffers)[2];
       auto type = cast<MemRefType>(bias.getType());
       if (!type.getLayout().isIdentity()) {
         FailureOr<Value> copy = options.createAlloc(
@@ -226,8 +233,8 @@ struct ConvolveModel
         bias = *copy;
       }
     }
-    clone(rewriter, op, TypeRange(), buffers);
-    replaceOpWithBufferizedValues(rewriter, op, buffers.back());
+    clone(rewriter, op, TypeRange(), *buffers);
+    replaceOpWithBufferizedValues(rewriter, op, buffers->back());
     return success();
   }
 };

@@ -551,11 +551,12 @@ LogicalResult ScatterOp::verify() {
     return emitOpError("puts elements of ")
            << source << " in " << init << "; both have the same numbers";
   int64_t slices = 1, rows = 1, last = 0;
+  bool isTooLarge = false;
   for (int64_t dim : getDims()) {
     if (dim < 0 || dim >= init.getRank() || llvm::count(getDims(), dim) > 1)
       return emitOpError("has dimension ")
              << dim << ", which " << init << " has not, or twice";
-    rows *= init.getDimSize(dim);
+    isTooLarge |= llvm::MulOverflow(rows, init.getDimSize(dim), rows);
   }
   int64_t batch = getBatch();
   if (batch < 0 || batch > source.getRank())
@@ -568,7 +569,6 @@ LogicalResult ScatterOp::verify() {
   if (source.getShape().drop_front(batch) != ArrayRef<int64_t>(slice))
     return emitOpError("has slices in ")
            << source << " that are none of " << init;
-  bool isTooLarge = false;
   for (int64_t size : source.getShape().take_front(batch))
     isTooLarge |= llvm::MulOverflow(slices, size, slices);
   if (isTooLarge || keys.getRank() != 1 ||

@@ -187,39 +187,41 @@ std::vector<int64_t> dist::targetsOf(const CollectiveCall &call,
 // What no copy writes
 //===----------------------------------------------------------------------===//
 
-/// Zeroes rows [from, to) of out [outer, rows, rowBytes].
-static void zeroRows(char *out, int64_t outer, int64_t rows, int64_t rowBytes,
-                     int64_t from, int64_t to) {
+/// Zeroes rows [from, to) of out [outer, rows, inner].
+static void zeroRows(const CollectiveCall &call, char *out, int64_t outer,
+                     int64_t rows, int64_t inner, int64_t from, int64_t to,
+                     OperandMemory &memory) {
+  int64_t bytes = inner * dtypeBytes(call.dtype);
   if (from < to)
-    for (int64_t i = 0; i < outer; ++i)
-      std::memset(out + (i * rows + from) * rowBytes, 0,
-                  (to - from) * rowBytes);
+    memory.fill(call.dtype, 0, {out + from * bytes, rows * bytes}, outer,
+                (to - from) * inner);
 }
 
 void dist::fillRest(const CollectiveCall &call, const Communicator &comm,
-                    int64_t me, char *out) {
-  int64_t innerBytes = call.inner * dtypeBytes(call.dtype);
+                    int64_t me, char *out, OperandMemory &memory) {
   int64_t rows = blockRows(comm.sizes, call.whole);
   int64_t valid = blockAt(comm.sizes, call.whole, me).valid;
   switch (call.kind) {
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::HaloReduce:
-    return zeroRows(out, call.outer, rows, innerBytes, valid, rows);
+    return zeroRows(call, out, call.outer, rows, call.inner, valid, rows,
+                    memory);
   case CollectiveKind::AllToAll:
     // Padding of the split dimension.
     if (call.splitFirst)
-      zeroRows(out, call.outer, rows,
-               call.middle * call.concatWhole * innerBytes, valid, rows);
+      zeroRows(call, out, call.outer, rows,
+               call.middle * call.concatWhole * call.inner, valid, rows,
+               memory);
     else
-      zeroRows(out, call.outer * call.concatWhole * call.middle, rows,
-               innerBytes, valid, rows);
+      zeroRows(call, out, call.outer * call.concatWhole * call.middle, rows,
+               call.inner, valid, rows, memory);
     return;
   case CollectiveKind::Permute:
     if (sourcesOf(call, comm, me).empty())
-      std::memset(out, 0, call.whole * dtypeBytes(call.dtype));
+      memory.fill(call.dtype, 0, {out, 0}, 1, call.whole);
     return;
   case CollectiveKind::Halo:
-    return fillHalo(call, comm, me, out);
+    return fillHalo(call, comm, me, out, memory);
   default:
     return;
   }
@@ -230,7 +232,8 @@ void dist::fillRest(const CollectiveCall &call, const Communicator &comm,
 //===----------------------------------------------------------------------===//
 
 void dist::addUp(const CollectiveCall &call, int64_t me,
-                 std::vector<Summand> summands, char *out) {
+                 std::vector<Summand> summands, char *out,
+                 OperandMemory &memory) {
   int64_t bytes = dtypeBytes(call.dtype);
   // A row of a halo is added to its owner's own.
   if (call.kind == CollectiveKind::HaloReduce) {
@@ -251,22 +254,17 @@ void dist::addUp(const CollectiveCall &call, int64_t me,
   }
   std::sort(borders.begin(), borders.end());
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  std::vector<const char *> ins;
-  std::vector<char *> outs(1);
   for (size_t i = 0; i + 1 < borders.size(); ++i) {
     int64_t first = borders[i], count = borders[i + 1] - first;
-    for (int64_t o = 0; o < call.outer; ++o) {
-      ins.clear();
-      for (const Summand &summand : summands)
-        if (summand.copy.out <= first &&
-            first < summand.copy.out + summand.copy.run)
-          ins.push_back(summand.in + o * summand.step + first -
-                        summand.copy.out);
-      if (ins.empty())
-        continue;
-      outs[0] = out + o * summands[0].copy.loops[0].out + first;
-      reduceBuffers(call.dtype, call.op, ins, outs, count / bytes);
-    }
+    std::vector<ConstRuns> ins;
+    for (const Summand &summand : summands)
+      if (summand.copy.out <= first &&
+          first < summand.copy.out + summand.copy.run)
+        ins.push_back({summand.in + first - summand.copy.out, summand.step});
+    if (!ins.empty())
+      memory.reduce(call.dtype, call.op, ins,
+                    {out + first, summands[0].copy.loops[0].out}, call.outer,
+                    count / bytes);
   }
 }
 

@@ -9,6 +9,7 @@
 #ifndef DIST_RUNTIME_COLLECTIVES_COPIES_H
 #define DIST_RUNTIME_COLLECTIVES_COPIES_H
 
+#include "runtime/collectives/OperandMemory.h"
 #include "runtime/rank/Rank.h"
 
 #include <array>
@@ -58,7 +59,7 @@ std::vector<int64_t> targetsOf(const CollectiveCall &call,
 
 /// Sets what no copy or sum writes: padding, and halos outside.
 void fillRest(const CollectiveCall &call, const Communicator &comm, int64_t me,
-              char *out);
+              char *out, OperandMemory &memory);
 
 /// What is added up: what `member` gives, where it lies now, and the step
 /// there of copy.loops[0].
@@ -72,7 +73,7 @@ struct Summand {
 /// Sets what the summands write of a result to their sums, in the order given;
 /// but a row of a halo_reduce begins with what its owner `me` has itself.
 void addUp(const CollectiveCall &call, int64_t me,
-           std::vector<Summand> summands, char *out);
+           std::vector<Summand> summands, char *out, OperandMemory &memory);
 
 /// An all_reduce: the elements that member `me` reduces for all, on cache lines
 /// of its own.

@@ -4,7 +4,6 @@
 #include "dist/Tensor.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace dist;
 
@@ -73,33 +72,24 @@ std::vector<Piece> Windows::piecesOf(Range window, int64_t owner) const {
   return pieces;
 }
 
-/// Sets rows [from, to) of out [outer, rows, inner] to an element.
-static void fillRows(const CollectiveCall &call, char *out, int64_t rows,
-                     int64_t from, int64_t to) {
-  int64_t bytes = dtypeBytes(call.dtype);
-  int64_t fill = call.boundary == DIST_BOUNDARY_CONSTANT ? call.fill : 0;
-  for (int64_t o = 0; o < call.outer && from < to; ++o) {
-    char *row = out + (o * rows + from) * call.inner * bytes;
-    int64_t count = (to - from) * call.inner;
-    if (fill == 0)
-      std::memset(row, 0, count * bytes);
-    else
-      for (int64_t i = 0; i < count; ++i)
-        std::memcpy(row + i * bytes, &fill, bytes);
-  }
-}
-
 void dist::fillHalo(const CollectiveCall &call, const Communicator &comm,
-                    int64_t me, char *out) {
+                    int64_t me, char *out, OperandMemory &memory) {
   Windows windows(call, comm);
   int64_t wide = windows.windowSize();
   Range window = windows.windowOf(me);
+  int64_t bytes = call.inner * dtypeBytes(call.dtype);
+  int64_t fill = call.boundary == DIST_BOUNDARY_CONSTANT ? call.fill : 0;
+  // Rows [from, to) of out [outer, wide, inner].
+  auto fillRows = [&](int64_t from, int64_t to) {
+    if (from < to)
+      memory.fill(call.dtype, fill, {out + from * bytes, wide * bytes},
+                  call.outer, (to - from) * call.inner);
+  };
   if (windows.isRing()) {
-    fillRows(call, out, wide, window.end - window.start, wide);
+    fillRows(window.end - window.start, wide);
   } else if (call.boundary != DIST_BOUNDARY_NONE) {
-    fillRows(call, out, wide, 0, std::clamp<int64_t>(-window.start, 0, wide));
-    fillRows(call, out, wide,
-             std::clamp<int64_t>(call.whole - window.start, 0, wide), wide);
+    fillRows(0, std::clamp<int64_t>(-window.start, 0, wide));
+    fillRows(std::clamp<int64_t>(call.whole - window.start, 0, wide), wide);
   }
 }
 

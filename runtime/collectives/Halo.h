@@ -20,7 +20,7 @@ std::vector<Copy> findHaloCopies(const CollectiveCall &call,
 
 /// As fillRest, of halo_exchange.
 void fillHalo(const CollectiveCall &call, const Communicator &comm, int64_t me,
-              char *out);
+              char *out, OperandMemory &memory);
 
 } // namespace dist
 

@@ -41,8 +41,8 @@ void dist::transfer(const CollectiveCall &call, const Communicator &comm,
         copy.apply(in, out);
     }
   if (!summands.empty())
-    addUp(call, me, std::move(summands), out);
-  fillRest(call, comm, me, out);
+    addUp(call, me, std::move(summands), out, hostMemory());
+  fillRest(call, comm, me, out, hostMemory());
 }
 
 int64_t dist::bytesSent(const CollectiveCall &call, const Topology &topology,

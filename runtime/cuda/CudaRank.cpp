@@ -6,17 +6,20 @@
 #include <algorithm>
 #include <dlfcn.h>
 #include <sstream>
+#include <thread>
 
 using namespace dist;
 using namespace dist::cuda;
+using namespace std::chrono_literals;
 
 static DevicePtr addressOf(const void *pointer) {
   return reinterpret_cast<DevicePtr>(pointer);
 }
 
 CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
-                   const Program &program)
-    : driver(driver), topology(host.topology), host(host.backend) {
+                   const Program *program, NcclId *id)
+    : driver(driver), topology(host.topology), host(host.backend),
+      rank(host.index) {
   int count = 0;
   driver.check(driver.cuDeviceGetCount(&count), "the number of GPUs");
   if (count == 0)
@@ -25,15 +28,84 @@ CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
   driver.check(driver.cuDevicePrimaryCtxRetain(&context, device),
                "no context of the GPU");
   driver.check(driver.cuCtxSetCurrent(context), "no context of the GPU");
-  loadKernels(program);
+  if (program) {
+    loadKernels(*program);
+    if (dlsym(program->code.get(), "dist_products"))
+      startProducts();
+  }
+  // NCCL wants a GPU for each rank. Each process of the emulated driver has
+  // one of its own.
+  sharesGpu = topology.mesh.size() > count && !driver.isEmulated();
+  if (topology.comms.empty() || sharesGpu)
+    return;
+  collectiveKernels = std::make_unique<CollectiveKernels>(driver);
+  if (topology.mesh.size() > 1)
+    connect(id);
+}
+
+/// All ranks of the run, in one communicator. They have met, and sent each
+/// other something, before the first step: so no connection is made beside work
+/// that waits for others.
+void CudaRank::connect(NcclId *id) {
+  int64_t ranks = topology.mesh.size();
+  library = std::make_unique<NcclLibrary>(driver);
+  if (rank == 0)
+    library->check(library->ncclGetUniqueId(id), "ncclGetUniqueId");
+  auto meet = [&] {
+    if (!host.meet())
+      throw Error("another rank has failed");
+  };
+  meet();
+  std::string name = topology.describe(rank);
+  host.waitsElsewhere(name + " waits in ncclCommInitRank");
+  nccl = std::make_unique<Nccl>(
+      *library, *id, rank, ranks,
+      [this](int32_t channel) { return streamOf(channel); });
+  std::shared_ptr<void> bytes = allocate(2 * ranks);
+  char *data = static_cast<char *>(bytes.get());
+  std::vector<PointToPoint::Outgoing> sends;
+  std::vector<PointToPoint::Incoming> receives;
+  PointToPoint::Requests requests;
+  for (int64_t other = 0; other < ranks; ++other)
+    if (other != rank) {
+      sends.push_back({other, data + other, 1});
+      receives.push_back({other, data + ranks + other, 1});
+    }
+  host.waitsElsewhere(name + " waits for its first messages");
+  nccl->start(0, sends, receives, requests);
+  if (!streamSync(0))
+    throw Error("another rank has failed");
+  host.waitsElsewhere("");
+  meet();
+}
+
+bool CudaRank::finish() {
+  if (!nccl)
+    return true;
+  // Others may still take what this rank has sent.
+  if (!host.meet())
+    return false;
+  host.waitsElsewhere(topology.describe(rank) + " waits in ncclCommDestroy");
+  nccl->finish();
+  host.waitsElsewhere("");
+  return true;
 }
 
 CudaRank::~CudaRank() {
   // While there is a context to free memory in.
+  for (auto &exchange : exchanges)
+    exchange.reset();
+  for (auto &memory : memories)
+    memory.reset();
+  nccl.reset();
+  collectiveKernels.reset();
   products.reset();
   workspace.reset();
   constants.clear();
-  for (Event event : events)
+  for (const Pending &one : pending)
+    spare.push_back(one.event);
+  spare.insert(spare.end(), events.begin(), events.end());
+  for (Event event : spare)
     if (event)
       driver.cuEventDestroy(event);
   for (Stream stream : streams)
@@ -118,7 +190,80 @@ void *CudaRank::Staging::get(Backend &host, int64_t bytes) {
   return data.get();
 }
 
+namespace {
+/// Of a rank that is alone: there are no messages.
+struct NoMessages final : PointToPoint {
+  void start(int32_t, const std::vector<Outgoing> &,
+             const std::vector<Incoming> &, Requests &) override {}
+  bool wait(Requests &, const Waiting &) override { return true; }
+};
+} // namespace
+
+Exchange &CudaRank::exchangeOf(int32_t stream) {
+  static NoMessages none;
+  auto &exchange = exchanges[stream];
+  if (!exchange) {
+    memories[stream] = std::make_unique<DeviceMemory>(
+        driver, *collectiveKernels, streamOf(stream));
+    exchange = std::make_unique<Exchange>(
+        topology, rank, stream,
+        nccl ? static_cast<PointToPoint &>(*nccl) : none, *memories[stream]);
+  }
+  return *exchange;
+}
+
 bool CudaRank::collective(const CollectiveCall &call) {
+  if (call.plan || sharesGpu)
+    return byHost(call);
+  int64_t sent = 0;
+  try {
+    if (!exchangeOf(call.stream).run(call, sent))
+      return false;
+    if (nccl)
+      addPending(call);
+    return true;
+  } catch (const Error &) {
+    if (isAnothers())
+      return false;
+    throw;
+  }
+}
+
+void CudaRank::addPending(const CollectiveCall &call) {
+  constexpr size_t kMany = 64;
+  if (pending.size() >= kMany)
+    settlePending();
+  Event event = nullptr;
+  if (spare.empty()) {
+    driver.check(driver.cuEventCreate(&event, EventDisableTiming),
+                 "no event of the GPU");
+  } else {
+    event = spare.back();
+    spare.pop_back();
+  }
+  driver.check(driver.cuEventRecord(event, streamOf(call.stream)),
+               "cuEventRecord");
+  pending.push_back({call, event});
+  // What its pointers name may be gone by then.
+  pending.back().call.pairs = nullptr;
+  pending.back().call.numPairs = 0;
+  if (pending.size() == 1)
+    host.waitsElsewhere(topology.waitsIn(rank, call));
+}
+
+void CudaRank::settlePending() {
+  size_t before = pending.size();
+  while (!pending.empty() &&
+         driver.cuEventQuery(pending.front().event) != NotReady) {
+    spare.push_back(pending.front().event);
+    pending.pop_front();
+  }
+  if (pending.size() != before)
+    host.waitsElsewhere(
+        pending.empty() ? "" : topology.waitsIn(rank, pending.front().call));
+}
+
+bool CudaRank::byHost(const CollectiveCall &call) {
   auto [in, out] = bytesOf(call, topology.comms[call.comm]);
   bool isInPlace = call.in == call.out;
   CollectiveCall here = call;
@@ -129,11 +274,14 @@ bool CudaRank::collective(const CollectiveCall &call) {
          host.collective(here) && copyTo(call.out, here.out, out, call.stream);
 }
 
+void CudaRank::startProducts() {
+  products = std::make_unique<Products>(driver);
+  workspace = allocate(Products::workspaceBytes);
+}
+
 bool CudaRank::contract(const ContractCall &call) {
-  if (!products) {
-    products = std::make_unique<Products>(driver);
-    workspace = allocate(Products::workspaceBytes);
-  }
+  if (!products)
+    startProducts();
   products->run(call, workspace.get(), streamOf(0));
   return true;
 }
@@ -158,9 +306,41 @@ bool CudaRank::streamWait(int32_t stream, int32_t event) {
   return true;
 }
 
+bool CudaRank::isAnothers() {
+  for (int i = 0; i < 100 && nccl && !host.failed(); ++i)
+    std::this_thread::sleep_for(10ms);
+  return host.failed();
+}
+
 bool CudaRank::streamSync(int32_t number) {
-  if (Stream stream = streams[number])
-    driver.check(driver.cuStreamSynchronize(stream), "the GPU's work");
+  Stream stream = streams[number];
+  if (!stream)
+    return true;
+  Result result;
+  if (!nccl) {
+    result = driver.cuStreamSynchronize(stream);
+  } else {
+    // What waits for a rank that has failed never ends by itself.
+    auto pause = 1us;
+    while ((result = driver.cuStreamQuery(stream)) == NotReady) {
+      nccl->check();
+      if (host.failed())
+        return false;
+      settlePending();
+      // An emulated GPU works while it is asked.
+      if (!driver.isEmulated())
+        std::this_thread::sleep_for(pause);
+      pause = std::min<std::chrono::microseconds>(2 * pause, 500us);
+    }
+    settlePending();
+  }
+  if (result == Success)
+    return true;
+  if (isAnothers())
+    return false;
+  if (nccl)
+    nccl->check();
+  driver.check(result, "the GPU's work");
   return true;
 }
 
@@ -214,5 +394,11 @@ bool CudaRank::download(void *to, const void *from, int64_t bytes) {
 }
 
 bool CudaRank::readStatus(const int64_t *word, int64_t &value) {
+  // What has not come yet is asked for again, when all is done.
+  value = 0;
+  Result state = driver.cuStreamQuery(streamOf(0));
+  if (state == NotReady)
+    return true;
+  driver.check(state, "the GPU's work");
   return download(&value, word, sizeof value);
 }

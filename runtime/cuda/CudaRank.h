@@ -1,18 +1,23 @@
 //===- CudaRank.h - A rank that computes on a GPU ---------------*- C++ -*-===//
 //
-// Computes on a device, and meets other ranks as a rank of the host does:
-// operands of collectives go by the host's memory. So sums have the bits of
-// `--backend threads`.
+// Computes on a device. Collectives are messages between devices (Nccl.h) and
+// kernels, queued on their streams: the host waits for none. Sums have the bits
+// of `--backend threads`. Rows that indices name still go by the host's memory,
+// and so does all where several ranks share a GPU.
 //
 
 #ifndef DIST_RUNTIME_CUDA_CUDARANK_H
 #define DIST_RUNTIME_CUDA_CUDARANK_H
 
 #include "dist/Program.h"
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/Nccl.h"
 #include "runtime/cuda/Products.h"
+#include "runtime/messages/Exchange.h"
 #include "runtime/rank/Rank.h"
 
 #include <array>
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -20,11 +25,11 @@ namespace dist {
 
 class CudaRank final : public Backend {
 public:
-  /// Loads the program's kernels to a device, whose numbers follow ranks'; the
-  /// first follows the last. To be used by the thread that makes it. `host`
-  /// meets the others. Throws Error.
+  /// Loads the program's kernels, if any, to a device, whose numbers follow
+  /// ranks'; the first follows the last. To be used by the thread that makes
+  /// it. `host` meets the others, in whose memory `id` is. Throws Error.
   CudaRank(const cuda::Driver &driver, const dist_rank &host,
-           const Program &program);
+           const Program *program, cuda::NcclId *id);
   ~CudaRank() override;
 
   bool collective(const CollectiveCall &call) override;
@@ -47,6 +52,7 @@ public:
   bool meet() override { return host.meet(); }
   bool fail(const std::string &message) override { return host.fail(message); }
   bool failed() const override { return host.failed(); }
+  bool finish() override;
 
 private:
   struct Kernel {
@@ -64,7 +70,23 @@ private:
     int64_t size = 0;
   };
 
+  /// A collective that may be under way, and the event behind it.
+  struct Pending {
+    CollectiveCall call;
+    cuda::Event event;
+  };
+
   void loadKernels(const Program &program);
+  void startProducts();
+  void connect(cuda::NcclId *id);
+  Exchange &exchangeOf(int32_t stream);
+  bool byHost(const CollectiveCall &call);
+  void addPending(const CollectiveCall &call);
+  /// Forgets the first ones that are done, and says what the next one is.
+  void settlePending();
+  /// After an error: whether another rank has failed, which may have caused it.
+  /// It waits a second for the news.
+  bool isAnothers();
   cuda::Stream streamOf(int32_t number);
 
   bool copyFrom(void *to, const void *from, int64_t bytes, int32_t stream);
@@ -80,6 +102,19 @@ private:
   std::array<cuda::Stream, numStreams> streams{};
   std::array<cuda::Event, numEvents> events{};
   Staging given, received;
+  /// In the order in which they were issued, in which they are done.
+  std::deque<Pending> pending;
+  /// Events for further ones.
+  std::vector<cuda::Event> spare;
+  const int64_t rank;
+  bool sharesGpu = false;
+  std::unique_ptr<cuda::CollectiveKernels> collectiveKernels;
+  std::unique_ptr<cuda::NcclLibrary> library;
+  /// Of all ranks, if there are several.
+  std::unique_ptr<cuda::Nccl> nccl;
+  /// By stream, as they are needed.
+  std::array<std::unique_ptr<cuda::DeviceMemory>, numStreams> memories;
+  std::array<std::unique_ptr<Exchange>, numStreams> exchanges;
   /// Made when it is first needed, with memory that it works in.
   std::unique_ptr<Products> products;
   std::shared_ptr<void> workspace;

@@ -74,7 +74,8 @@ void checkStart(const Manifest &manifest, const RunOptions &options);
 void checkRepeat(const RunOptions &options);
 
 /// --timeout, or its default.
-std::chrono::milliseconds timeoutOf(const RunOptions &options);
+std::chrono::milliseconds timeoutOf(const RunOptions &options,
+                                    double defaultSeconds = 60);
 
 /// "the program's mesh has 4 devices", or why it has one.
 std::string describeDevices(const Mesh &mesh);

@@ -60,8 +60,11 @@ static void checkBackend(const RunOptions &options) {
   bool isOnGpu = &launcher == &cudaLauncher();
   if (!isOnGpu && !options.driver.empty())
     throw Error("--driver is for GPUs: give --backend cuda");
-  if (isOnGpu && (options.trace || !options.streams.hasThreads()))
-    throw Error(std::string(options.trace ? "--trace" : "--streams") +
+  if (isOnGpu && (options.trace || !options.streams.hasThreads() ||
+                  options.link.enabled()))
+    throw Error(std::string(options.trace            ? "--trace"
+                            : options.link.enabled() ? "--link"
+                                                     : "--streams") +
                 " is for ranks on CPUs: --backend cuda does not have it yet");
   if (&launcher != &mpiLauncher()) {
     if (reductions == "mpi")
@@ -123,9 +126,10 @@ void dist::begin(const RunOptions &options, const Tell &tell) {
   begun->begin(options, tell);
 }
 
-std::chrono::milliseconds dist::timeoutOf(const RunOptions &options) {
-  return std::chrono::milliseconds(
-      static_cast<int64_t>(options.timeoutSeconds.value_or(60) * 1000));
+std::chrono::milliseconds dist::timeoutOf(const RunOptions &options,
+                                          double defaultSeconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(
+      options.timeoutSeconds.value_or(defaultSeconds) * 1000));
 }
 
 InputFiles dist::inputFilesOf(const RunOptions &options) {

@@ -175,10 +175,12 @@ struct ProcessesLauncher : BackendLauncher {
                   const RunOptions &options,
                   const TakeResults &take) const override;
   /// In a rank's process: what it computes on besides the host, if anything.
+  /// `shared` are as many bytes as sharedBytes says, of all processes.
   virtual Backend *makeDevice(dist_rank &rank, const Program &program,
-                              const RunOptions &options) const {
+                              const RunOptions &options, void *shared) const {
     return nullptr;
   }
+  virtual int64_t sharedBytes() const { return 0; }
 };
 
 struct CudaLauncher final : ProcessesLauncher {
@@ -188,11 +190,13 @@ struct CudaLauncher final : ProcessesLauncher {
     cuda::Driver::checkThere(options.driver);
   }
   Backend *makeDevice(dist_rank &rank, const Program &program,
-                      const RunOptions &options) const override {
+                      const RunOptions &options, void *shared) const override {
     // Not destroyed, as its memory is not (below).
     auto &driver = *new cuda::Driver(options.driver);
-    return new CudaRank(driver, rank, program);
+    return new CudaRank(driver, rank, &program,
+                        static_cast<cuda::NcclId *>(shared));
   }
+  int64_t sharedBytes() const override { return sizeof(cuda::NcclId); }
 };
 
 } // namespace
@@ -219,9 +223,12 @@ RanksResult ProcessesLauncher::run(const Program &program,
   ProcessesRun run(topologyOf(manifest),
                    {options.link, options.streams, options.directConvolutions},
                    rankBytes(manifest),
-                   Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest),
-                   timeoutOf(options));
+                   Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest) +
+                       sharedBytes(),
+                   timeoutOf(options),
+                   timeoutOf(options, /*defaultSeconds=*/600));
   Places places(manifest, run.shared());
+  void *shared = sharedBytes() ? run.shared().allocate(sharedBytes()) : nullptr;
   std::optional<SharedInputs> values;
   if (options.stepControl) {
     values.emplace(manifest, run.shared());
@@ -247,7 +254,7 @@ RanksResult ProcessesLauncher::run(const Program &program,
     return std::nullopt;
   };
   bool ok = run.run([&](dist_rank &host) -> int32_t {
-    Backend *device = makeDevice(host, program, options);
+    Backend *device = makeDevice(host, program, options, shared);
     dist_rank onDevice(host.topology, host.index,
                        device ? *device : host.backend);
     dist_rank &rank = device ? onDevice : host;
@@ -255,14 +262,15 @@ RanksResult ProcessesLauncher::run(const Program &program,
     auto &executor = *new Executor(program, arguments, options.padding);
     if (options.stepControl) {
       AskedSteps steps(run, *values);
-      return executor.runSteps(rank, steps,
-                               [&] { places.note(rank.index, executor); });
+      int32_t failed = executor.runSteps(
+          rank, steps, [&] { places.note(rank.index, executor); });
+      return failed || rank.backend.finish() ? failed : 1;
     }
     if (int32_t failed = executor.run(rank, options.repeat, options.trace))
       return failed;
     places.note(rank.index, executor);
     run.tell({Repetitions, writeTimes(executor.times())});
-    return 0;
+    return rank.backend.finish() ? 0 : 1;
   });
   if (!ok)
     throw Error(run.message());

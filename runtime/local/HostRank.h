@@ -75,6 +75,9 @@ public:
     return waiting().fail(topology.describe(index) + ": " + message);
   }
   bool failed() const override { return waiting().failed(); }
+  void waitsElsewhere(const std::string &line) override {
+    waiting().waitElsewhere(line);
+  }
 
   /// Lets the streams finish and ends their threads.
   void closeStreams();
@@ -92,7 +95,7 @@ protected:
 
   Waiting &waiting() const { return *run.waiting; }
   std::string waitsIn(const CollectiveCall &call) const {
-    return run.waitsIn(index, call);
+    return topology.waitsIn(index, call);
   }
   /// When what the stream waited for last was there.
   int64_t readyAt(int32_t stream) const { return work[stream].readyAt; }

@@ -87,13 +87,6 @@ void HostRun::giveBack(void *pages, int64_t bytes) {
   madvise(pages, bytes, MADV_DONTNEED);
 }
 
-std::string HostRun::waitsIn(int64_t rank, const CollectiveCall &call) const {
-  std::string text =
-      places.describe(rank) + " waits in " + toString(call, places.sites);
-  return call.stream ? text + " on stream " + std::to_string(call.stream)
-                     : text;
-}
-
 void HostRun::runRank(HostRank &rank,
                       const std::function<int32_t(dist_rank &)> &body) {
   // The scheduler may keep two busy threads on one core for seconds.

@@ -62,8 +62,6 @@ protected:
   /// Gives whole pages of what was allocated back to the system.
   virtual void giveBack(void *pages, int64_t bytes);
 
-  /// "rank 1 (tp=1) waits in all_reduce …".
-  std::string waitsIn(int64_t rank, const CollectiveCall &call) const;
   /// What a stream of a rank has done.
   Word &completedOf(int64_t rank, int32_t stream) {
     return completed[rank * numStreams + stream];

@@ -216,6 +216,29 @@ std::string dist::sayDeadlock(std::vector<std::string> lines) {
   return message;
 }
 
+void Waiting::waitElsewhere(const std::string &line) {
+  Lock lock(mutex);
+  Slot &slot = slots[ownSlot];
+  slot.state = line.empty() ? State::Awake : State::Elsewhere;
+  slot.since = nowNanos();
+  std::snprintf(slot.line, sizeof slot.line, "%s", line.c_str());
+}
+
+void Waiting::limitElsewhere(std::chrono::milliseconds most) {
+  Lock lock(mutex, std::chrono::seconds(1));
+  int64_t since = nowNanos() - std::chrono::nanoseconds(most).count();
+  for (const Slot &slot : std::span(slots, numSlots)) {
+    if (slot.state != State::Elsewhere || slot.since > since)
+      continue;
+    std::string message = "nothing has come of what a rank waits for, for " +
+                          std::to_string(most.count() / 1000.0) +
+                          " s (--timeout)";
+    for (const std::string &line : describeLocked())
+      message += "\n  " + line;
+    return failLocked(message);
+  }
+}
+
 size_t Waiting::countAwakeLocked() const {
   size_t waking = 0;
   for (const Slot &slot : std::span(slots, numSlots))
@@ -281,6 +304,7 @@ bool Waiting::failForOthers(const std::string &message) {
 std::string Waiting::describe(int64_t slot) const {
   Lock lock(mutex, std::chrono::seconds(1));
   const Slot &one = slots[slot];
-  return one.state == State::Asleep ? std::string("; before that, ") + one.line
-                                    : std::string();
+  return one.state == State::Asleep || one.state == State::Elsewhere
+             ? std::string("; before that, ") + one.line
+             : std::string();
 }

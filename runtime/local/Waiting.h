@@ -15,6 +15,7 @@
 #define DIST_RUNTIME_LOCAL_WAITING_H
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory_resource>
@@ -85,6 +86,13 @@ public:
   /// failure does not wake it.
   static void idle(Word &word, uint32_t seen);
 
+  /// The calling thread waits for something that no word tells of, or no longer
+  /// does (""). Each call begins anew.
+  void waitElsewhere(const std::string &line);
+  /// Fails the run if a thread has waited so for as long. For who watches
+  /// processes.
+  void limitElsewhere(std::chrono::milliseconds most);
+
   /// Ends the run; the first message stays, up to kMostText bytes of it.
   /// Returns false.
   bool fail(const std::string &message);
@@ -103,18 +111,20 @@ public:
   };
   View look() const;
 
-  /// ", while it waits in …" if the thread of this slot sleeps; of threads of
-  /// other processes.
+  /// "; before that, rank 1 (tp=1) waits in …" if the thread of this slot does;
+  /// of threads of other processes.
   std::string describe(int64_t slot) const;
 
 private:
   static constexpr size_t kMostText = 1 << 16, kMostLine = 256;
 
-  enum class State : uint32_t { Awake, Asleep, Left };
+  enum class State : uint32_t { Awake, Asleep, Elsewhere, Left };
   struct Slot {
     State state = State::Awake;
     uint32_t seen = 0;
     Word *word = nullptr;
+    /// Since when it waits elsewhere, in nanoseconds of the steady clock.
+    int64_t since = 0;
     /// What it is doing; of threads of one process, the function says it when
     /// it is asked.
     const std::function<std::string()> *what = nullptr;

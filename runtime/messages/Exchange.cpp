@@ -4,7 +4,6 @@
 #include "dist/Tensor.h"
 #include "runtime/collectives/Copies.h"
 #include "runtime/collectives/Reduce.h"
-#include "runtime/collectives/Transfer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,7 +27,12 @@ struct Exchange::Hello {
 Exchange::Exchange(const Topology &topology, int64_t rank, int32_t stream,
                    PointToPoint &link, const Waiting &waiting)
     : topology(topology), rank(rank), stream(stream), link(link),
-      waiting(waiting) {}
+      memory(hostMemory()), waiting(&waiting) {}
+
+Exchange::Exchange(const Topology &topology, int64_t rank, int32_t stream,
+                   PointToPoint &link, OperandMemory &memory)
+    : topology(topology), rank(rank), stream(stream), link(link),
+      memory(memory) {}
 
 Exchange::~Exchange() = default;
 
@@ -54,6 +58,8 @@ void Exchange::begin() {
 
 /// Says hello to all others; their data follow.
 void Exchange::greet() {
+  if (!waiting)
+    return;
   hellos.resize(comm->size);
   said.resize(comm->size);
   for (int64_t i = 0; i < comm->size; ++i) {
@@ -78,7 +84,9 @@ void Exchange::greet() {
 
 /// Waits for the others' hellos; throws Error if one calls something else.
 bool Exchange::hear() {
-  if (!link.wait(greetings, waiting))
+  if (!waiting)
+    return true;
+  if (!link.wait(greetings, *waiting))
     return false;
   uint64_t print = fingerprint(*call);
   for (int64_t i = 0; i < comm->size; ++i) {
@@ -96,7 +104,10 @@ bool Exchange::hear() {
   return true;
 }
 
-bool Exchange::finish() { return link.wait(requests, waiting); }
+bool Exchange::finish() {
+  // On a device, what comes next is queued behind.
+  return !waiting || link.wait(requests, *waiting);
+}
 
 //===----------------------------------------------------------------------===//
 // Copies, and their sums
@@ -167,19 +178,19 @@ bool Exchange::copyOrAddUp() {
   // What is sent is only read.
   int64_t bytes =
       place(given, const_cast<char *>(in), &Copy::in, &Copy::Loop::in);
-  char *packed = outgoing.get(bytes), *at = packed;
+  char *packed = outgoing.get(memory, bytes), *at = packed;
   for (Parcel &parcel : given) {
     if (!parcel.data) {
       parcel.data = at;
       for (const Copy &copy : parcel.copies) {
-        copy.packing().apply(in, at);
+        memory.copy(copy.packing(), in, at);
         at += copy.bytes();
       }
     }
     send(parcel.place, parcel.data, parcel.bytes);
   }
   bytes = place(taken, isSum ? nullptr : out, &Copy::out, &Copy::Loop::out);
-  placeRest(taken, incoming.get(bytes));
+  placeRest(taken, incoming.get(memory, bytes));
   for (const Parcel &parcel : taken)
     if (parcel.place != me)
       receive(parcel.place, parcel.data, parcel.bytes);
@@ -196,15 +207,15 @@ bool Exchange::copyOrAddUp() {
         summands.push_back({parcel.place, copy, isOwn ? in + copy.in : data,
                             isOwn ? copy.loops[0].in : copy.run});
       else if (isOwn)
-        copy.apply(in, out);
+        memory.copy(copy, in, out);
       else if (data != out + copy.out)
-        copy.unpacking().apply(data, out);
+        memory.copy(copy.unpacking(), data, out);
       data += copy.bytes();
     }
   }
   if (!summands.empty())
-    addUp(*call, me, std::move(summands), out);
-  fillRest(*call, *comm, me, out);
+    addUp(*call, me, std::move(summands), out, memory);
+  fillRest(*call, *comm, me, out, memory);
   return true;
 }
 
@@ -215,21 +226,21 @@ bool Exchange::copyOrAddUp() {
 /// Each sends all to all.
 bool Exchange::reduceSmall() {
   int64_t bytes = call->whole * dtypeBytes(call->dtype);
-  char *theirs = incoming.get(comm->size * bytes);
-  std::vector<const char *> ins(comm->size,
-                                static_cast<const char *>(call->in));
+  char *theirs = incoming.get(memory, comm->size * bytes);
+  std::vector<ConstRuns> ins(comm->size,
+                             {static_cast<const char *>(call->in), 0});
   for (int64_t i = 0; i < comm->size; ++i) {
     if (i == me)
       continue;
-    ins[i] = theirs + i * bytes;
+    ins[i].data = theirs + i * bytes;
     send(i, call->in, bytes);
     receive(i, theirs + i * bytes, bytes);
   }
   begin();
   if (!hear() || !finish())
     return false;
-  reduceBuffers(call->dtype, call->op, ins, {static_cast<char *>(call->out)},
-                call->whole);
+  memory.reduce(call->dtype, call->op, ins, {static_cast<char *>(call->out), 0},
+                1, call->whole);
   return true;
 }
 
@@ -239,20 +250,20 @@ bool Exchange::reduceShares() {
   const char *in = static_cast<const char *>(call->in);
   char *out = static_cast<char *>(call->out);
   auto [start, count] = shareOf(*call, comm->size, me);
-  char *theirs = incoming.get(comm->size * count * bytes);
-  std::vector<const char *> ins(comm->size, in + start * bytes);
+  char *theirs = incoming.get(memory, comm->size * count * bytes);
+  std::vector<ConstRuns> ins(comm->size, {in + start * bytes, 0});
   for (int64_t i = 0; i < comm->size; ++i) {
     if (i == me)
       continue;
     Share share = shareOf(*call, comm->size, i);
     send(i, in + share.start * bytes, share.count * bytes);
-    ins[i] = theirs + i * count * bytes;
+    ins[i].data = theirs + i * count * bytes;
     receive(i, theirs + i * count * bytes, count * bytes);
   }
   begin();
   if (!hear() || !finish())
     return false;
-  reduceBuffers(call->dtype, call->op, ins, {out + start * bytes}, count);
+  memory.reduce(call->dtype, call->op, ins, {out + start * bytes, 0}, 1, count);
   for (int64_t i = 0; i < comm->size; ++i) {
     if (i == me)
       continue;
@@ -308,15 +319,16 @@ bool Exchange::reduceByLibrary() {
     sum.count += counts[block.place];
   }
   if (isPacked) {
-    char *at = outgoing.get(sum.count * bytes);
+    char *at = outgoing.get(memory, sum.count * bytes);
     sum.in = at;
     for (const Parcel &block : blocks)
       for (const Copy &copy : block.copies) {
-        copy.packing().apply(in, at);
+        memory.copy(copy.packing(), in, at);
         at += copy.bytes();
       }
   }
-  placeRest(own, incoming.get(place(own, out, &Copy::out, &Copy::Loop::out)));
+  placeRest(
+      own, incoming.get(memory, place(own, out, &Copy::out, &Copy::Loop::out)));
   if (!own.empty())
     sum.out = own.front().data;
   sum.counts = counts.data();
@@ -329,11 +341,11 @@ bool Exchange::reduceByLibrary() {
     const char *data = block.data;
     for (const Copy &copy : block.copies) {
       if (data != out + copy.out)
-        copy.unpacking().apply(data, out);
+        memory.copy(copy.unpacking(), data, out);
       data += copy.bytes();
     }
   }
-  fillRest(*call, *comm, me, out);
+  fillRest(*call, *comm, me, out, memory);
   return true;
 }
 
@@ -386,8 +398,8 @@ bool Exchange::gatherRows() {
     for (int64_t o = 0; o < call->outer; ++o)
       std::memcpy(to + o * bytes, in + (o * rows + row) * bytes, bytes);
   };
-  char *at = outgoing.get(count * line);
-  char *ours = incoming.get(plan.named.size() * line);
+  char *at = outgoing.get(memory, count * line);
+  char *ours = incoming.get(memory, plan.named.size() * line);
   for (int64_t i = 0; i < comm->size; ++i) {
     send(i, at, asked[i].size() * line);
     for (int64_t row : asked[i])
@@ -417,8 +429,8 @@ bool Exchange::reduceRows() {
   int64_t line = call->outer * bytes, count = 0;
   for (const std::vector<int64_t> &list : asked)
     count += list.size();
-  char *sums = outgoing.get(plan.named.size() * line);
-  char *theirs = incoming.get(count * line);
+  char *sums = outgoing.get(memory, plan.named.size() * line);
+  char *theirs = incoming.get(memory, count * line);
   std::vector<const char *> parts;
   std::vector<char *> result(1);
   for (size_t k = 0; k < plan.named.size(); ++k) {
@@ -489,14 +501,6 @@ bool Exchange::run(const CollectiveCall &given, int64_t &sent) {
   comm = &topology.comms[call->comm];
   members = &comm->members[comm->group[rank]];
   me = comm->place[rank];
-  if (comm->size == 1) {
-    GroupBuffers own{{static_cast<const char *>(call->in)},
-                     {static_cast<char *>(call->out)},
-                     {call->plan}};
-    transfer(*call, *comm, own, me);
-    sent = dist::bytesSent(*call, topology, own, me);
-    return true;
-  }
   greet();
   bool isDone;
   switch (call->kind) {

@@ -11,11 +11,15 @@
 //
 // Where the library's own reductions are wanted, they do what they can.
 //
+// Operands may lie in a device's memory. Then all work is queued on a stream of
+// it, and so are messages.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_RUNTIME_MESSAGES_EXCHANGE_H
 #define DIST_RUNTIME_MESSAGES_EXCHANGE_H
 
+#include "runtime/collectives/OperandMemory.h"
 #include "runtime/messages/PointToPoint.h"
 #include "runtime/rank/Rank.h"
 
@@ -26,8 +30,13 @@ namespace dist {
 /// One stream of one rank. Not to be destroyed while messages are under way.
 class Exchange {
 public:
+  /// Messages of the host. All say what they call before their data.
   Exchange(const Topology &topology, int64_t rank, int32_t stream,
            PointToPoint &link, const Waiting &waiting);
+  /// Messages of a device's `memory`. Nobody says what it calls, and there are
+  /// no calls with a plan.
+  Exchange(const Topology &topology, int64_t rank, int32_t stream,
+           PointToPoint &link, OperandMemory &memory);
   ~Exchange();
 
   /// Does the call. `sent` becomes the bytes that this rank sends, as the
@@ -43,16 +52,17 @@ private:
   /// Memory that is used again.
   class Scratch {
   public:
-    char *get(int64_t bytes) {
+    char *get(OperandMemory &memory, int64_t bytes) {
       if (bytes > size) {
-        memory.reset(new char[bytes]);
+        data.reset();
+        data = memory.allocate(bytes);
         size = bytes;
       }
-      return memory.get();
+      return data.get();
     }
 
   private:
-    std::unique_ptr<char[]> memory;
+    std::shared_ptr<char> data;
     int64_t size = 0;
   };
 
@@ -78,7 +88,9 @@ private:
   const int64_t rank;
   const int32_t stream;
   PointToPoint &link;
-  const Waiting &waiting;
+  OperandMemory &memory;
+  /// Null for a device.
+  const Waiting *waiting = nullptr;
 
   // Of the call that is being done.
   const CollectiveCall *call = nullptr;

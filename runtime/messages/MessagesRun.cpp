@@ -59,7 +59,7 @@ bool MessagesRun::run(const std::function<int32_t(dist_rank &)> &body) {
 Standing MessagesRun::stand() const {
   Standing standing =
       ledger.stand(*waiting, [&](int64_t rank, const CollectiveCall *call) {
-        return call ? waitsIn(rank, *call)
+        return call ? places.waitsIn(rank, *call)
                     : places.describe(rank) + " is ready to start or stop";
       });
   standing.isStuck &= hasBegun;

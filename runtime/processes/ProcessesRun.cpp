@@ -61,16 +61,18 @@ static int64_t getMeetingBytes(const Topology &topology) {
 
 ProcessesRun::ProcessesRun(Topology topology, HostOptions options,
                            int64_t rankBytes, int64_t sharedBytes,
-                           std::chrono::milliseconds timeout)
-    : ProcessesRun(std::move(topology), options, rankBytes, timeout,
+                           std::chrono::milliseconds timeout,
+                           std::chrono::milliseconds elsewhere)
+    : ProcessesRun(std::move(topology), options, rankBytes, timeout, elsewhere,
                    std::make_unique<SharedHeap>(getMeetingBytes(topology) +
                                                 sharedBytes)) {}
 
 ProcessesRun::ProcessesRun(Topology &&topology, HostOptions options,
                            int64_t rankBytes, std::chrono::milliseconds timeout,
+                           std::chrono::milliseconds elsewhere,
                            std::unique_ptr<SharedHeap> memory)
     : LocalRun(std::move(topology), options, Sharing::Processes, memory.get()),
-      timeout(timeout), block(std::move(memory)) {
+      timeout(timeout), elsewhere(elsewhere), block(std::move(memory)) {
   // A process could not tell the others of a channel that it makes.
   channel(-1, 0, 0);
   for (size_t comm = 0; comm < places.comms.size(); ++comm)
@@ -322,6 +324,7 @@ void ProcessesRun::watch() {
       noticeStop(*process);
       noticeEnd(*process);
     }
+    waiting->limitElsewhere(elsewhere);
     if (!waiting->failed())
       continue;
     if (!failedAt)

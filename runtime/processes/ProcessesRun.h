@@ -26,9 +26,11 @@ class ProcessesRun final : public LocalRun {
 public:
   /// A rank's operands take at most `rankBytes`, and what the first process
   /// shares (`shared`) takes `sharedBytes`. A rank that is stopped for
-  /// `timeout` fails the run. Throws Error if there is no memory.
+  /// `timeout` fails the run, as does one that waits `elsewhere` for so long
+  /// (Backend::waitsElsewhere). Throws Error if there is no memory.
   ProcessesRun(Topology topology, HostOptions options, int64_t rankBytes,
-               int64_t sharedBytes, std::chrono::milliseconds timeout);
+               int64_t sharedBytes, std::chrono::milliseconds timeout,
+               std::chrono::milliseconds elsewhere);
   ~ProcessesRun() override;
 
   /// Memory that all processes have, for what the first one makes before the
@@ -69,9 +71,10 @@ private:
 
   ProcessesRun(Topology &&topology, HostOptions options, int64_t rankBytes,
                std::chrono::milliseconds timeout,
+               std::chrono::milliseconds elsewhere,
                std::unique_ptr<SharedHeap> block);
 
-  const std::chrono::milliseconds timeout;
+  const std::chrono::milliseconds timeout, elsewhere;
   std::unique_ptr<SharedHeap> block;
   /// By rank.
   std::vector<std::unique_ptr<SharedHeap>> heaps;

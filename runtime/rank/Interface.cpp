@@ -134,7 +134,8 @@ static bool takeRowPlan(dist_rank *rank, CollectiveCall &call, int32_t number) {
 /// `dtype` and `op` are what the caller gave, not yet known to be enumerators.
 static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
                   int32_t op) {
-  // What a failed check has made wrong must not reach other ranks.
+  // What a failed check has made wrong must not reach other ranks, as far as it
+  // is known yet.
   if (!rank->check() || !checkComm(rank, call.comm) ||
       !checkStream(rank, call.stream))
     return false;
@@ -363,7 +364,7 @@ int32_t dist_plan_rows(dist_rank *rank, int32_t comm, int32_t site,
     std::vector<int64_t> here;
     if (!rank->backend.sharesHostMemory()) {
       here.resize(count);
-      if (!rank->backend.streamSync(0) ||
+      if (!rank->backend.streamSync(0) || !rank->check() ||
           !rank->backend.download(here.data(), indices, 8 * count))
         return false;
       indices = here.data();
@@ -420,7 +421,9 @@ int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
 
 int32_t dist_read(dist_rank *rank, const void *from, int64_t bytes, void *to) {
   bool ok = guarded(rank, [&] {
-    return rank->backend.streamSync(0) &&
+    // What the host decides by it must not be garbage: ranks would go different
+    // ways.
+    return rank->backend.streamSync(0) && rank->check() &&
            rank->backend.download(to, from, bytes);
   });
   return finish(rank, ok);

@@ -140,6 +140,12 @@ std::string Topology::describe(int64_t rank) const {
   return mesh.axes.empty() ? text : text + ")";
 }
 
+std::string Topology::waitsIn(int64_t rank, const CollectiveCall &call) const {
+  std::string text = describe(rank) + " waits in " + toString(call, sites);
+  return call.stream ? text + " on stream " + std::to_string(call.stream)
+                     : text;
+}
+
 bool dist_rank::check() {
   if (!status)
     return true;

@@ -142,6 +142,8 @@ struct Topology {
 
   /// "rank 5 (dp=1, tp=1)".
   std::string describe(int64_t rank) const;
+  /// "rank 1 (tp=1) waits in all_reduce …".
+  std::string waitsIn(int64_t rank, const CollectiveCall &call) const;
 };
 
 /// What a rank did, for a trace: nanoseconds of the steady clock.
@@ -218,6 +220,12 @@ public:
   virtual bool fail(const std::string &message) = 0;
   /// Whether the run has failed, here or on another rank.
   virtual bool failed() const = 0;
+  /// The rank's thread waits for others by other ways than this backend's, or
+  /// no longer does (""); each call is progress. A line, which names the rank.
+  virtual void waitsElsewhere(const std::string &line) {}
+  /// After the last work of a run that went well: no rank asks another one for
+  /// more.
+  virtual bool finish() { return true; }
 };
 
 } // namespace dist

@@ -557,6 +557,8 @@ TEST_P(Collectives, EveryCommunicatorEveryDtype) {
   }
   if (forkedMemoryHasNew && mesh.size() <= 6)
     EXPECT_EQ(runProcesses(topology, trySome), "");
+  if (forkedMemoryHasNew && mesh.size() <= 4)
+    EXPECT_EQ(runProcesses(topology, trySome, 20000, /*onDevices=*/true), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -568,7 +570,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<int64_t>{2, 3}, std::vector<int64_t>{2, 2, 2},
                     std::vector<int64_t>{3, 4}));
 
-DIST_ON_RANKS(Reductions, Way::Threads, Way::Messages, Way::Processes);
+DIST_ON_RANKS(Reductions, Way::Threads, Way::Messages, Way::Processes,
+              Way::Devices);
 
 TEST_P(Reductions, NaNWinsMaxAndMin) {
   std::string message = runRanks(line(3), [](dist_rank *rank) {

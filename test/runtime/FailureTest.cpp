@@ -10,7 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <functional>
 #include <memory>
+#include <thread>
+#include <unistd.h>
 
 using namespace dist;
 using namespace dist::test;
@@ -81,6 +86,47 @@ TEST_P(Failure, LeavesCollectivesOnOtherStreams) {
     return sync(rank, 1) * 0;
   });
   EXPECT_EQ(message, "rank 2 (a=2): gone");
+}
+
+static std::string runDevices(int milliseconds,
+                              const std::function<int32_t(dist_rank *)> &body) {
+  if (!forkedMemoryHasNew)
+    return "";
+  return runProcesses(line(2), body, milliseconds, /*onDevices=*/true);
+}
+
+static int32_t waitForTheEnd(dist_rank *rank) {
+  while (!rank->backend.failed())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return 1;
+}
+
+// NCCL itself would wait for ever.
+TEST(OnGpus, ARankThatDoesNotComeIsNotWaitedForLong) {
+  std::string message = runDevices(300, [](dist_rank *rank) {
+    return rank->index == 0 ? reduceOne(rank) : waitForTheEnd(rank);
+  });
+  if (forkedMemoryHasNew)
+    EXPECT_TRUE(mentions(message, {"for 0.3", "(--timeout)",
+                                   "rank 0 (a=0) waits in all_reduce sum of "
+                                   "f32 count=1 over communicator 0"}));
+}
+
+// Whatever its messages go by.
+TEST(OnGpus, ARankThatEndsIsNamedWithWhatItWaitedFor) {
+  std::string message = runDevices(20000, [](dist_rank *rank) {
+    if (rank->index == 1)
+      return waitForTheEnd(rank);
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      kill(getpid(), SIGKILL);
+    }).detach();
+    return reduceOne(rank);
+  });
+  if (forkedMemoryHasNew)
+    EXPECT_TRUE(mentions(message, {"rank 0 (a=0)", "signal 9",
+                                   "before that, rank 0 (a=0) waits in "
+                                   "all_reduce sum of f32"}));
 }
 
 //===----------------------------------------------------------------------===//

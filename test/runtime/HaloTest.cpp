@@ -114,7 +114,8 @@ void checkAdjoint(const HaloCase &c, uint64_t seed) {
       << c.boundary;
 }
 
-DIST_ON_RANKS(Halo, Way::Threads, Way::Messages, Way::Processes);
+DIST_ON_RANKS(Halo, Way::Threads, Way::Messages, Way::Processes,
+              Way::Devices);
 
 TEST_P(Halo, AdjointIdentity) {
   std::mt19937_64 random(7);

@@ -5,6 +5,7 @@
 
 #include "ForkedMemory.h"
 #include "Mailbox.h"
+#include "runtime/cuda/CudaRank.h"
 #include "runtime/messages/MessagesRun.h"
 #include "runtime/processes/ProcessesRun.h"
 #include "runtime/threads/ThreadsRun.h"
@@ -68,17 +69,87 @@ std::string runMessages(const Topology &topology, Body body,
   return ok ? "" : run.message();
 }
 
-/// The same, for ranks that are processes. What a test finds wrong in one of
-/// them fails the run.
+/// Collectives on a GPU, of operands of the host: these are copied there, and
+/// results back. All else is the host's.
+class OnDevice final : public Backend {
+public:
+  OnDevice(const cuda::Driver &driver, dist_rank &rank, cuda::NcclId *id)
+      : topology(rank.topology), host(rank.backend),
+        device(driver, rank, /*program=*/nullptr, id) {}
+
+  bool collective(const CollectiveCall &call) override {
+    auto [in, out] = bytesOf(call, topology.comms[call.comm]);
+    bool isInPlace = call.in == call.out;
+    std::shared_ptr<void> given =
+        device.allocate(isInPlace ? std::max(in, out) : in);
+    std::shared_ptr<void> made = isInPlace ? given : device.allocate(out);
+    CollectiveCall there = call;
+    there.in = given.get();
+    there.out = made.get();
+    // Parts of a result may be left as they were.
+    return device.upload(made.get(), call.out, out) &&
+           device.upload(given.get(), call.in, in) &&
+           device.collective(there) && device.streamSync(call.stream) &&
+           device.download(call.out, made.get(), out);
+  }
+  bool contract(const ContractCall &call) override {
+    return host.contract(call);
+  }
+  bool convolve(const ConvolveCall &call) override {
+    return host.convolve(call);
+  }
+  bool eventRecord(int32_t event, int32_t stream) override {
+    return host.eventRecord(event, stream);
+  }
+  bool streamWait(int32_t stream, int32_t event) override {
+    return host.streamWait(stream, event);
+  }
+  bool streamSync(int32_t stream) override { return host.streamSync(stream); }
+  std::shared_ptr<void> allocate(int64_t bytes) override {
+    return host.allocate(bytes);
+  }
+  bool sharesHostMemory() const override { return true; }
+  bool upload(void *to, const void *from, int64_t bytes) override {
+    return host.upload(to, from, bytes);
+  }
+  bool download(void *to, const void *from, int64_t bytes) override {
+    return host.download(to, from, bytes);
+  }
+  bool readStatus(const int64_t *word, int64_t &value) override {
+    return host.readStatus(word, value);
+  }
+  std::pmr::memory_resource *peerMemory() override { return host.peerMemory(); }
+  bool meet() override { return host.meet(); }
+  bool fail(const std::string &message) override { return host.fail(message); }
+  bool failed() const override { return host.failed(); }
+
+private:
+  const Topology &topology;
+  Backend &host;
+  CudaRank device;
+};
+
+/// The same, for ranks that are processes, each with an emulated GPU if they
+/// are `onDevices`. What a test finds wrong in one of them fails the run.
 template <class Body>
 std::string runProcesses(const Topology &topology, Body body,
-                         int milliseconds = 20000) {
+                         int milliseconds = 20000, bool onDevices = false) {
   std::string message;
   withOwnMemory([&] {
     ProcessesRun run(topology, {}, 1 << 22, 1 << 16,
+                     std::chrono::milliseconds(milliseconds),
                      std::chrono::milliseconds(milliseconds));
+    auto *id = static_cast<cuda::NcclId *>(
+        run.shared().allocate(sizeof(cuda::NcclId)));
     run.answer = [](int64_t, Message) { return std::nullopt; };
-    bool ok = run.run([&](dist_rank &rank) {
+    bool ok = run.run([&](dist_rank &host) {
+      std::unique_ptr<OnDevice> device;
+      if (onDevices)
+        device = std::make_unique<OnDevice>(
+            *new cuda::Driver("tools/dist-driver-emulated.so"), host, id);
+      dist_rank withDevice(host.topology, host.index,
+                           device ? *device : host.backend);
+      dist_rank &rank = device ? withDevice : host;
       int32_t status = 0;
       withForkedMemory([&] { status = body(&rank); });
       if (testing::Test::HasFailure())
@@ -91,17 +162,19 @@ std::string runProcesses(const Topology &topology, Body body,
 }
 
 /// What ranks may be.
-enum class Way { Threads, Messages, Processes };
+enum class Way { Threads, Messages, Processes, Devices };
 
 inline std::string nameOf(const testing::TestParamInfo<Way> &info) {
-  const char *const names[] = {"Threads", "Messages", "Processes"};
+  const char *const names[] = {"Threads", "Messages", "Processes", "Devices"};
   return names[static_cast<int>(info.param)];
 }
 
 /// Those of `wanted` that can be: see ForkedMemory.h.
 inline std::vector<Way> possible(std::vector<Way> wanted) {
   if (!forkedMemoryHasNew)
-    std::erase(wanted, Way::Processes);
+    std::erase_if(wanted, [](Way way) {
+      return way == Way::Processes || way == Way::Devices;
+    });
   return wanted;
 }
 
@@ -130,6 +203,8 @@ std::string runRanks(const Topology &topology, Body body) {
     return runMessages(topology, body);
   case Way::Processes:
     return runProcesses(topology, body);
+  case Way::Devices:
+    return runProcesses(topology, body, 20000, /*onDevices=*/true);
   }
 }
 

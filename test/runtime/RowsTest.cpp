@@ -100,7 +100,8 @@ void checkCase(const RowsCase &c, uint64_t seed, int32_t stream) {
   ASSERT_EQ(message, "") << c.whole << " rows, " << c.count << " indices";
 }
 
-DIST_ON_RANKS(Rows, Way::Threads, Way::Messages, Way::Processes);
+DIST_ON_RANKS(Rows, Way::Threads, Way::Messages, Way::Processes,
+              Way::Devices);
 
 TEST_P(Rows, ClosedForm) {
   std::mt19937_64 random(5);

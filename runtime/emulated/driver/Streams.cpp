@@ -3,6 +3,7 @@
 #include "runtime/emulated/driver/Streams.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace dist;
 using namespace dist::emulated;
@@ -44,6 +45,11 @@ void Scheduler::runUntil(const std::function<bool()> &isDone) {
     if (work)
       work();
   }
+}
+
+void Scheduler::runOne() {
+  bool isAsked = false;
+  runUntil([&] { return std::exchange(isAsked, true); });
 }
 
 void Scheduler::runAll() {

@@ -104,6 +104,8 @@ public:
   /// Runs what it takes until `isDone`.
   void runUntil(const std::function<bool()> &isDone);
   void runAll();
+  /// Runs one thing: who asks again and again sees an end.
+  void runOne();
 
 private:
   bool canRun(const Queued &one) const {

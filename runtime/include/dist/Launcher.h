@@ -51,8 +51,8 @@ struct RunOptions {
   /// The backend that runs the ranks: "threads", "processes" or "mpi"; "" is
   /// "processes" where their number is given, else "threads".
   std::string backend;
-  /// How long a rank's process may be stopped before the run fails; 60 if not
-  /// given. Threads have none.
+  /// How long a rank's process may be stopped before the run fails, 60 if not
+  /// given, and how long GPUs may wait for each other, 600. Threads have none.
   std::optional<double> timeoutSeconds;
   /// Of "mpi": the IPv4 address at which rank 0 listens; "": that of processes
   /// on one host. The port; 0: any that is free.

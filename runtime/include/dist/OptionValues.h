@@ -73,7 +73,8 @@ inline constexpr char portHelp[] =
 inline constexpr char processesHelp[] =
     "As --backend processes: as many processes as the mesh has devices";
 inline constexpr char timeoutHelp[] =
-    "Seconds that a rank's process may be stopped before the run fails (60)";
+    "Seconds that a rank's process may be stopped before the run fails (60), "
+    "and that GPUs may wait for each other (600)";
 inline constexpr char repeatHelp[] = "How often to run, on the same inputs";
 inline constexpr char jsonHelp[] = "Last line is one JSON object";
 

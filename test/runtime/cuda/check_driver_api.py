@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares runtime/cuda/DriverApi.h with NVIDIA's cuda.h, and BlasApi.h with cublasLt.h, where these are installed: the sizes
-of types, values, and signatures."""
+"""Compares runtime/cuda/DriverApi.h with NVIDIA's cuda.h, BlasApi.h with cublasLt.h and NcclApi.h with nccl.h, where these
+are installed: the sizes of types, values, and signatures."""
 
 import glob
 import os
@@ -14,6 +14,7 @@ import xunit  # noqa: E402
 
 HEADER = "runtime/cuda/DriverApi.h"
 BLAS_HEADER = "runtime/cuda/BlasApi.h"
+NCCL_HEADER = "runtime/cuda/NcclApi.h"
 FOLDERS = [os.environ.get("CUDA_HOME", "") + "/include", "/usr/local/cuda/include", "/usr/include"]
 # Our names of NVIDIA's values.
 PREFIXES = {
@@ -71,6 +72,15 @@ BLAS_NAMES = {
     "BlasAlignmentC": "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES",
     "BlasAlignmentD": "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES",
 }
+NCCL_NAMES = {
+    "NcclSuccess": "ncclSuccess",
+    "NcclSystemError": "ncclSystemError",
+    "NcclInvalidArgument": "ncclInvalidArgument",
+    "NcclInvalidUsage": "ncclInvalidUsage",
+    "NcclRemoteError": "ncclRemoteError",
+    "NcclInProgress": "ncclInProgress",
+    "NcclInt8": "ncclInt8",
+}
 # What is only equal in size, or opaque.
 SAME = """
 template <> struct Same<ours::Uuid, CUuuid> : std::bool_constant<sizeof(ours::Uuid) == sizeof(CUuuid)> {};
@@ -88,6 +98,9 @@ template <> struct Same<ours::BlasHeuristic, Found> : std::bool_constant<
     sizeof(ours::BlasHeuristic) == sizeof(Found) &&
     offsetof(ours::BlasHeuristic, workspaceBytes) == offsetof(Found, workspaceSize) &&
     offsetof(ours::BlasHeuristic, state) == offsetof(Found, state)> {};
+"""
+NCCL_SAME = """
+template <> struct Same<ours::NcclId, ncclUniqueId> : std::bool_constant<sizeof(ours::NcclId) == sizeof(ncclUniqueId)> {};
 """
 PROGRAM = """
 #include "{header}"
@@ -124,7 +137,7 @@ def find_header(name="cuda.h"):
 
 def constant(name, enumeration):
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
-    return NAMES.get(name) or BLAS_NAMES.get(name) or PREFIXES[enumeration] + words
+    return NAMES.get(name) or BLAS_NAMES.get(name) or NCCL_NAMES.get(name) or PREFIXES[enumeration] + words
 
 
 def make_checks(text):
@@ -176,6 +189,17 @@ def check_blas_equal():
     assert re.search("static assertion failed.*handle", wrong), wrong
 
 
+def check_nccl(extra=""):
+    return check(extra, NCCL_HEADER, "nccl.h", "NcclFunctions", NCCL_SAME, least=6)
+
+
+def check_nccl_equal():
+    done = check_nccl()
+    assert done.returncode == 0, done.stderr
+    wrong = check_nccl('static_assert(Same<ours::NcclResult (*)(int), decltype(&ncclGetVersion)>::value, "version");').stderr
+    assert re.search("static assertion failed.*version", wrong), wrong
+
+
 def check_differences_show():
     wrong = [
         'static_assert(Same<ours::Result (*)(int *), decltype(&cuDeviceGetCount)>::value, "right");',
@@ -190,7 +214,15 @@ def check_differences_show():
 
 
 def main():
-    cases = {"declarations": read_checks, "blas_declarations": lambda: read_checks(BLAS_HEADER, 14)}
+    cases = {
+        "declarations": read_checks,
+        "blas_declarations": lambda: read_checks(BLAS_HEADER, 14),
+        "nccl_declarations": lambda: read_checks(NCCL_HEADER, 6),
+    }
+    if find_header("nccl.h"):
+        cases["nccl_api"] = check_nccl_equal
+    else:
+        print("skipped: no nccl.h is installed, with which runtime/cuda/NcclApi.h is compared")
     if find_header("cublasLt.h"):
         cases["blas_api"] = check_blas_equal
     else:
