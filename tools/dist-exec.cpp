@@ -50,10 +50,14 @@ static std::string describeJson(const Program &program,
     outputs.push_back({{"name", output.name},
                        {"dtype", dtypeName(output.tensor.dtype)},
                        {"shape", output.tensor.shape}});
-  return dump({{"ok", true},
-               {"ranks", program.manifest.mesh.size()},
-               {"outputs", std::move(outputs)},
-               {"seconds", result.seconds}});
+  nlohmann::ordered_json all = {{"ok", true},
+                                {"ranks", program.manifest.mesh.size()},
+                                {"outputs", std::move(outputs)},
+                                {"seconds", result.seconds}};
+  if (result.profile)
+    all["profile"] =
+        nlohmann::ordered_json::parse(formatProfileJson(*result.profile));
+  return dump(all);
 }
 
 /// Says what ranks would do; whether a run would not fail.
@@ -192,6 +196,8 @@ int main(int argc, char **argv) {
       "The last run as a trace, for chrome://tracing or Perfetto, or as a page "
       "for a browser (*.html)",
       {Kind::Text, "FILE.json|FILE.html"});
+  app.add_flag("--profile", options.run.profile, profileHelp);
+  known["profile"] = {};
   add("--link", options.link, linkHelp, {Kind::Text, linkForm});
   add("--streams", options.streams, streamsHelp, {Kind::Text, "MODE"});
   app.add_flag("--json", options.json, jsonHelp);

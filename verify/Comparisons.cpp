@@ -224,5 +224,8 @@ void mlir::dist::reportJson(const host::Program &program,
     object["perturbed_runs_left_out"] = leftOut;
   if (predicted)
     object["predicted_seconds"] = *predicted;
+  if (result.profile)
+    object["profile"] = llvm::cantFail(
+        llvm::json::parse(host::formatProfileJson(*result.profile)));
   llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
 }

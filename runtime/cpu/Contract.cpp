@@ -136,9 +136,7 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
                 "; the compiler has to generate loops for it");
   if (nest.empty || nest.emptySum)
     return;
-  totalFlops = 2.0 * nest.m.extent * nest.n.extent * nest.k.extent;
-  for (const Loop &loop : nest.around)
-    totalFlops *= loop.extent;
+  totalFlops = nest.flops();
 
   bool constantA = call.flags & DIST_CONTRACT_CONSTANT_A,
        constantB = call.flags & DIST_CONTRACT_CONSTANT_B;

@@ -2,11 +2,14 @@
 
 #include "runtime/cuda/CudaRank.h"
 #include "dist/Tensor.h"
+#include "runtime/rank/ContractLoops.h"
 
 #include <algorithm>
+#include <chrono>
 #include <dlfcn.h>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 using namespace dist;
 using namespace dist::cuda;
@@ -18,8 +21,8 @@ static DevicePtr addressOf(const void *pointer) {
 
 CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
                    const Program *program, NcclId *id)
-    : driver(driver), topology(host.topology), host(host.backend),
-      rank(host.index) {
+    : rank(host.topology, host.index, *this), driver(driver),
+      topology(host.topology), host(host.backend), trace(driver) {
   int count = 0;
   driver.check(driver.cuDeviceGetCount(&count), "the number of GPUs");
   if (count == 0)
@@ -39,27 +42,24 @@ CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
   if (topology.comms.empty() || sharesGpu)
     return;
   collectiveKernels = std::make_unique<CollectiveKernels>(driver);
-  if (topology.mesh.size() > 1)
-    connect(id);
+  if (topology.mesh.size() > 1 && !withOthers([&] { return connect(id); }))
+    throw Error("another rank has failed");
 }
 
 /// All ranks of the run, in one communicator. They have met, and sent each
 /// other something, before the first step: so no connection is made beside work
 /// that waits for others.
-void CudaRank::connect(NcclId *id) {
+bool CudaRank::connect(NcclId *id) {
   int64_t ranks = topology.mesh.size();
   library = std::make_unique<NcclLibrary>(driver);
-  if (rank == 0)
+  if (rank.index == 0)
     library->check(library->ncclGetUniqueId(id), "ncclGetUniqueId");
-  auto meet = [&] {
-    if (!host.meet())
-      throw Error("another rank has failed");
-  };
-  meet();
-  std::string name = topology.describe(rank);
+  if (!host.meet())
+    return false;
+  std::string name = topology.describe(rank.index);
   host.waitsElsewhere(name + " waits in ncclCommInitRank");
   nccl = std::make_unique<Nccl>(
-      *library, *id, rank, ranks,
+      *library, *id, rank.index, ranks,
       [this](int32_t channel) { return streamOf(channel); });
   std::shared_ptr<void> bytes = allocate(2 * ranks);
   char *data = static_cast<char *>(bytes.get());
@@ -67,28 +67,33 @@ void CudaRank::connect(NcclId *id) {
   std::vector<PointToPoint::Incoming> receives;
   PointToPoint::Requests requests;
   for (int64_t other = 0; other < ranks; ++other)
-    if (other != rank) {
+    if (other != rank.index) {
       sends.push_back({other, data + other, 1});
       receives.push_back({other, data + ranks + other, 1});
     }
   host.waitsElsewhere(name + " waits for its first messages");
   nccl->start(0, sends, receives, requests);
   if (!streamSync(0))
-    throw Error("another rank has failed");
+    return false;
   host.waitsElsewhere("");
-  meet();
+  return host.meet();
 }
 
 bool CudaRank::finish() {
+  host.addTrace(trace.take());
   if (!nccl)
     return true;
   // Others may still take what this rank has sent.
   if (!host.meet())
     return false;
-  host.waitsElsewhere(topology.describe(rank) + " waits in ncclCommDestroy");
-  nccl->finish();
+  host.waitsElsewhere(topology.describe(rank.index) +
+                      " waits in ncclCommDestroy");
+  bool ok = withOthers([&] {
+    nccl->finish();
+    return true;
+  });
   host.waitsElsewhere("");
-  return true;
+  return ok;
 }
 
 CudaRank::~CudaRank() {
@@ -156,6 +161,19 @@ Stream CudaRank::streamOf(int32_t number) {
 // Work
 //===----------------------------------------------------------------------===//
 
+void CudaRank::beginTraced(int32_t stream) {
+  if (rank.tracing)
+    trace.begin(streamOf(stream));
+}
+
+void CudaRank::endTraced(TraceEvent what) {
+  what.rank = rank.index;
+  if (const char *module = std::exchange(marked, nullptr); what.site < 0)
+    what.module = module ? module : "";
+  Stream stream = streamOf(what.stream);
+  trace.end(std::move(what), stream);
+}
+
 bool CudaRank::launch(int32_t number, int32_t count, const uint64_t *values) {
   if (number < 0 || size_t(number) >= kernels.size())
     return fail("kernel " + std::to_string(number) + " does not exist");
@@ -163,10 +181,13 @@ bool CudaRank::launch(int32_t number, int32_t count, const uint64_t *values) {
   std::vector<void *> parameters(count);
   for (int32_t i = 0; i < count; ++i)
     parameters[i] = const_cast<uint64_t *>(values + i);
+  beginTraced(0);
   driver.check(driver.cuLaunchKernel(kernel.function, kernel.blocks, 1, 1,
                                      kernel.threads, 1, 1, /*sharedBytes=*/0,
                                      streamOf(0), parameters.data(), nullptr),
                "launch of kernel " + std::to_string(number));
+  if (rank.tracing)
+    endTraced({.name = "kernel"});
   return true;
 }
 
@@ -206,33 +227,36 @@ Exchange &CudaRank::exchangeOf(int32_t stream) {
     memories[stream] = std::make_unique<DeviceMemory>(
         driver, *collectiveKernels, streamOf(stream));
     exchange = std::make_unique<Exchange>(
-        topology, rank, stream,
+        topology, rank.index, stream,
         nccl ? static_cast<PointToPoint &>(*nccl) : none, *memories[stream]);
   }
   return *exchange;
 }
 
 bool CudaRank::collective(const CollectiveCall &call) {
-  if (call.plan || sharesGpu)
-    return byHost(call);
   int64_t sent = 0;
-  try {
+  beginTraced(call.stream);
+  bool ok = call.plan || sharesGpu ? byHost(call, sent) : byNccl(call, sent);
+  if (ok && rank.tracing)
+    endTraced({.name = collectiveName(call.kind),
+               .stream = call.stream,
+               .site = call.site,
+               .bytes = sent});
+  return ok;
+}
+
+bool CudaRank::byNccl(const CollectiveCall &call, int64_t &sent) {
+  return withOthers([&] {
     if (!exchangeOf(call.stream).run(call, sent))
       return false;
     if (nccl)
       addPending(call);
     return true;
-  } catch (const Error &) {
-    if (isAnothers())
-      return false;
-    throw;
-  }
+  });
 }
 
 void CudaRank::addPending(const CollectiveCall &call) {
-  constexpr size_t kMany = 64;
-  if (pending.size() >= kMany)
-    settlePending();
+  settlePending();
   Event event = nullptr;
   if (spare.empty()) {
     driver.check(driver.cuEventCreate(&event, EventDisableTiming),
@@ -243,12 +267,13 @@ void CudaRank::addPending(const CollectiveCall &call) {
   }
   driver.check(driver.cuEventRecord(event, streamOf(call.stream)),
                "cuEventRecord");
-  pending.push_back({call, event});
+  Pending &last = pending.emplace_back(call);
+  last.event = event;
   // What its pointers name may be gone by then.
-  pending.back().call.pairs = nullptr;
-  pending.back().call.numPairs = 0;
+  last.pairs.assign(call.pairs, call.pairs + 2 * call.numPairs);
+  last.call.pairs = last.pairs.data();
   if (pending.size() == 1)
-    host.waitsElsewhere(topology.waitsIn(rank, call));
+    host.waitsElsewhere(topology.waitsIn(rank.index, call));
 }
 
 void CudaRank::settlePending() {
@@ -260,10 +285,14 @@ void CudaRank::settlePending() {
   }
   if (pending.size() != before)
     host.waitsElsewhere(
-        pending.empty() ? "" : topology.waitsIn(rank, pending.front().call));
+        pending.empty() ? ""
+                        : topology.waitsIn(rank.index, pending.front().call));
 }
 
-bool CudaRank::byHost(const CollectiveCall &call) {
+bool CudaRank::byHost(const CollectiveCall &call, int64_t &sent) {
+  // A copy would wait for the stream without an end.
+  if (!streamSync(call.stream))
+    return false;
   auto [in, out] = bytesOf(call, topology.comms[call.comm]);
   bool isInPlace = call.in == call.out;
   CollectiveCall here = call;
@@ -282,7 +311,10 @@ void CudaRank::startProducts() {
 bool CudaRank::contract(const ContractCall &call) {
   if (!products)
     startProducts();
+  beginTraced(0);
   products->run(call, workspace.get(), streamOf(0));
+  if (rank.tracing)
+    endTraced({.name = "contract", .flops = arrangeLoops(call).flops()});
   return true;
 }
 
@@ -306,16 +338,26 @@ bool CudaRank::streamWait(int32_t stream, int32_t event) {
   return true;
 }
 
-bool CudaRank::isAnothers() {
-  for (int i = 0; i < 100 && nccl && !host.failed(); ++i)
-    std::this_thread::sleep_for(10ms);
-  return host.failed();
+bool CudaRank::withOthers(const std::function<bool()> &work) {
+  try {
+    return work();
+  } catch (const Error &) {
+    for (int i = 0; i < 100 && library && !host.failed(); ++i)
+      std::this_thread::sleep_for(10ms);
+    if (host.failed())
+      return false;
+    throw;
+  }
 }
 
 bool CudaRank::streamSync(int32_t number) {
   Stream stream = streams[number];
   if (!stream)
     return true;
+  return withOthers([&] { return waitFor(stream); });
+}
+
+bool CudaRank::waitFor(Stream stream) {
   Result result;
   if (!nccl) {
     result = driver.cuStreamSynchronize(stream);
@@ -333,14 +375,12 @@ bool CudaRank::streamSync(int32_t number) {
       pause = std::min<std::chrono::microseconds>(2 * pause, 500us);
     }
     settlePending();
-  }
-  if (result == Success)
-    return true;
-  if (isAnothers())
-    return false;
-  if (nccl)
     nccl->check();
+  }
   driver.check(result, "the GPU's work");
+  for (auto &memory : memories)
+    if (memory && memory->queuedOn() == stream)
+      memory->freeReturned();
   return true;
 }
 

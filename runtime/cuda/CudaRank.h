@@ -11,6 +11,7 @@
 
 #include "dist/Program.h"
 #include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/DeviceTrace.h"
 #include "runtime/cuda/Nccl.h"
 #include "runtime/cuda/Products.h"
 #include "runtime/messages/Exchange.h"
@@ -32,11 +33,15 @@ public:
            const Program *program, cuda::NcclId *id);
   ~CudaRank() override;
 
+  /// What the program is run on.
+  dist_rank rank;
+
   bool collective(const CollectiveCall &call) override;
   bool contract(const ContractCall &call) override;
   bool convolve(const ConvolveCall &call) override;
   bool launch(int32_t kernel, int32_t count, const uint64_t *values) override;
   const void *constant(const void *data, int64_t bytes) override;
+  void mark(const char *module) override { marked = module; }
 
   bool eventRecord(int32_t event, int32_t stream) override;
   bool streamWait(int32_t stream, int32_t event) override;
@@ -73,21 +78,29 @@ private:
   /// A collective that may be under way, and the event behind it.
   struct Pending {
     CollectiveCall call;
+    std::vector<int64_t> pairs; // of a permutation
     cuda::Event event;
   };
 
   void loadKernels(const Program &program);
   void startProducts();
-  void connect(cuda::NcclId *id);
+  bool connect(cuda::NcclId *id);
   Exchange &exchangeOf(int32_t stream);
-  bool byHost(const CollectiveCall &call);
+  bool byNccl(const CollectiveCall &call, int64_t &sent);
+  bool byHost(const CollectiveCall &call, int64_t &sent);
   void addPending(const CollectiveCall &call);
   /// Forgets the first ones that are done, and says what the next one is.
   void settlePending();
-  /// After an error: whether another rank has failed, which may have caused it.
-  /// It waits a second for the news.
-  bool isAnothers();
+  /// Does something that others' failure makes fail. False if another rank has
+  /// failed, for the news of which it waits a second. Throws Error for what is
+  /// this rank's own.
+  bool withOthers(const std::function<bool()> &work);
   cuda::Stream streamOf(int32_t number);
+  /// Throws Error, also where another rank has failed.
+  bool waitFor(cuda::Stream stream);
+  /// Before and after work of a stream is queued, in a traced run.
+  void beginTraced(int32_t stream);
+  void endTraced(TraceEvent what);
 
   bool copyFrom(void *to, const void *from, int64_t bytes, int32_t stream);
   bool copyTo(void *to, const void *from, int64_t bytes, int32_t stream);
@@ -106,8 +119,10 @@ private:
   std::deque<Pending> pending;
   /// Events for further ones.
   std::vector<cuda::Event> spare;
-  const int64_t rank;
   bool sharesGpu = false;
+  cuda::DeviceTrace trace;
+  /// For what comes next.
+  const char *marked = nullptr;
   std::unique_ptr<cuda::CollectiveKernels> collectiveKernels;
   std::unique_ptr<cuda::NcclLibrary> library;
   /// Of all ranks, if there are several.

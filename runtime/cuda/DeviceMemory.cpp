@@ -6,6 +6,7 @@
 #include "runtime/cuda/kernels/Arguments.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace dist;
 using namespace dist::cuda;
@@ -53,9 +54,13 @@ std::shared_ptr<char> DeviceMemory::allocate(int64_t bytes) {
   driver.check(driver.cuMemAlloc(&address, std::max<int64_t>(bytes, 1)),
                "the GPU has no " + std::to_string(bytes) +
                    " bytes for messages");
-  return {reinterpret_cast<char *>(address), [this](char *memory) {
-            driver.cuMemFree(reinterpret_cast<DevicePtr>(memory));
-          }};
+  return {reinterpret_cast<char *>(address),
+          [this](char *memory) { returned.push_back(memory); }};
+}
+
+void DeviceMemory::freeReturned() {
+  for (char *memory : std::exchange(returned, {}))
+    driver.cuMemFree(reinterpret_cast<DevicePtr>(memory));
 }
 
 void DeviceMemory::copy(const Copy &copy, const char *from, char *to) {

@@ -35,6 +35,15 @@ class DeviceMemory final : public OperandMemory {
 public:
   DeviceMemory(const Driver &driver, CollectiveKernels &kernels, Stream stream)
       : driver(driver), kernels(kernels), stream(stream) {}
+  ~DeviceMemory() override {
+    wide.reset();
+    freeReturned();
+  }
+
+  Stream queuedOn() const { return stream; }
+  /// Frees what allocate has given and nobody owns any more, when all that was
+  /// queued is done: the driver would wait for the whole device.
+  void freeReturned();
 
   std::shared_ptr<char> allocate(int64_t bytes) override;
   void copy(const Copy &copy, const char *from, char *to) override;
@@ -47,6 +56,7 @@ private:
   const Driver &driver;
   CollectiveKernels &kernels;
   Stream stream;
+  std::vector<char *> returned;
   /// Sums so far.
   std::shared_ptr<char> wide;
   int64_t wideBytes = 0;

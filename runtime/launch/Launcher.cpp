@@ -60,11 +60,8 @@ static void checkBackend(const RunOptions &options) {
   bool isOnGpu = &launcher == &cudaLauncher();
   if (!isOnGpu && !options.driver.empty())
     throw Error("--driver is for GPUs: give --backend cuda");
-  if (isOnGpu && (options.trace || !options.streams.hasThreads() ||
-                  options.link.enabled()))
-    throw Error(std::string(options.trace            ? "--trace"
-                            : options.link.enabled() ? "--link"
-                                                     : "--streams") +
+  if (isOnGpu && (!options.streams.hasThreads() || options.link.enabled()))
+    throw Error(std::string(options.link.enabled() ? "--link" : "--streams") +
                 " is for ranks on CPUs: --backend cuda does not have it yet");
   if (&launcher != &mpiLauncher()) {
     if (reductions == "mpi")
@@ -325,6 +322,8 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     return result;
   if (options.trace)
     result.trace = formatTrace(ranks.trace, manifest);
+  if (options.profile)
+    result.profile = makeProfile(ranks.trace, manifest);
   result.seconds = secondsOf(ranks.times);
   return result;
 }

@@ -456,7 +456,7 @@ static Agreement describeProgram(const Manifest &manifest,
     program.number(sum.xxh3);
   }
   program.number(options.repeat);
-  program.number<uint8_t>(options.trace);
+  program.number<uint8_t>(options.isTraced());
   program.number<uint32_t>(options.streams.kind);
   program.number(options.streams.seed);
   program.number<uint8_t>(options.directConvolutions);
@@ -579,7 +579,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
                       *options.stepControl);
       return executor.runSteps(rank, steps);
     }
-    return executor.run(rank, options.repeat, options.trace);
+    return executor.run(rank, options.repeat, options.isTraced());
   });
   if (!ok)
     control.fail(run.message());

@@ -54,6 +54,8 @@ std::string dist::describeRun(const Program &program, const RunResult &result,
   for (const Output &output : result.outputs)
     text += output.name + ": " + dtypeName(output.tensor.dtype) +
             toString(output.tensor.shape) + (areWritten ? " written\n" : "\n");
+  if (result.profile)
+    text += formatProfile(*result.profile);
   int64_t ranks = program.manifest.mesh.size();
   size_t runs = result.seconds.size();
   char best[64];

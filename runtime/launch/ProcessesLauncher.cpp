@@ -174,10 +174,11 @@ struct ProcessesLauncher : BackendLauncher {
   RanksResult run(const Program &program, const Arguments &arguments,
                   const RunOptions &options,
                   const TakeResults &take) const override;
-  /// In a rank's process: what it computes on besides the host, if anything.
+  /// In a rank's process: the rank on what computes in place of the host, if
+  /// anything does.
   /// `shared` are as many bytes as sharedBytes says, of all processes.
-  virtual Backend *makeDevice(dist_rank &rank, const Program &program,
-                              const RunOptions &options, void *shared) const {
+  virtual dist_rank *makeDevice(dist_rank &host, const Program &program,
+                                const RunOptions &options, void *shared) const {
     return nullptr;
   }
   virtual int64_t sharedBytes() const { return 0; }
@@ -189,12 +190,14 @@ struct CudaLauncher final : ProcessesLauncher {
   void begin(const RunOptions &options, const Tell &) const override {
     cuda::Driver::checkThere(options.driver);
   }
-  Backend *makeDevice(dist_rank &rank, const Program &program,
-                      const RunOptions &options, void *shared) const override {
+  dist_rank *makeDevice(dist_rank &host, const Program &program,
+                        const RunOptions &options,
+                        void *shared) const override {
     // Not destroyed, as its memory is not (below).
     auto &driver = *new cuda::Driver(options.driver);
-    return new CudaRank(driver, rank, &program,
-                        static_cast<cuda::NcclId *>(shared));
+    auto *made = new CudaRank(driver, host, &program,
+                              static_cast<cuda::NcclId *>(shared));
+    return &made->rank;
   }
   int64_t sharedBytes() const override { return sizeof(cuda::NcclId); }
 };
@@ -254,10 +257,8 @@ RanksResult ProcessesLauncher::run(const Program &program,
     return std::nullopt;
   };
   bool ok = run.run([&](dist_rank &host) -> int32_t {
-    Backend *device = makeDevice(host, program, options, shared);
-    dist_rank onDevice(host.topology, host.index,
-                       device ? *device : host.backend);
-    dist_rank &rank = device ? onDevice : host;
+    dist_rank *device = makeDevice(host, program, options, shared);
+    dist_rank &rank = device ? *device : host;
     // Not destroyed: the process ends, and others read its memory until then.
     auto &executor = *new Executor(program, arguments, options.padding);
     if (options.stepControl) {
@@ -266,7 +267,7 @@ RanksResult ProcessesLauncher::run(const Program &program,
           rank, steps, [&] { places.note(rank.index, executor); });
       return failed || rank.backend.finish() ? failed : 1;
     }
-    if (int32_t failed = executor.run(rank, options.repeat, options.trace))
+    if (int32_t failed = executor.run(rank, options.repeat, options.isTraced()))
       return failed;
     places.note(rank.index, executor);
     run.tell({Repetitions, writeTimes(executor.times())});

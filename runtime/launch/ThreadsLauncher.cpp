@@ -56,7 +56,8 @@ struct ThreadsLauncher final : BackendLauncher {
     if (!threads.run([&](dist_rank &rank) {
           if (options.stepControl)
             return executors[rank.index].runSteps(rank, steps);
-          return executors[rank.index].run(rank, options.repeat, options.trace);
+          return executors[rank.index].run(rank, options.repeat,
+                                           options.isTraced());
         }))
       throw Error(threads.message());
     RanksResult result;

@@ -26,8 +26,8 @@ static constexpr struct {
      "target turns v weights"},
     {"dist-exec",
      "backend bind-address driver dry-run input inputs json link mpi n output "
-     "port random rank-memory ranks reductions repeat streams timeout trace "
-     "weights"},
+     "port profile random rank-memory ranks reductions repeat streams timeout "
+     "trace weights"},
     {"dist-import", "bind locations o operators weights"},
     {"dist-report",
      "all assume-masks bind compare fuse-transposes join-halos json link "
@@ -39,7 +39,8 @@ static constexpr struct {
      "halos "
      "in-order input inputs join-halos json link loss loss-of machine mcpu "
      "mesh mpi n opt-level optimizer output overlap overlap-memory "
-     "perturbed-runs plan port random recompute reductions reference repeat "
+     "perturbed-runs plan port profile random recompute reductions reference "
+     "repeat "
      "resume rtol save save-every save-shard schedule schedule-name seed steps "
      "streams target timeout trace train train-parameters turns v verify "
      "weights"}};

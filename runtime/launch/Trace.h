@@ -4,6 +4,7 @@
 #define DIST_RUNTIME_LAUNCH_TRACE_H
 
 #include "dist/Manifest.h"
+#include "dist/Profile.h"
 #include "runtime/rank/Rank.h"
 
 #include <string>
@@ -14,6 +15,10 @@ namespace dist {
 /// a process a rank, a thread a stream.
 std::string formatTrace(const std::vector<TraceEvent> &events,
                         const Manifest &manifest);
+
+/// Where the time of them goes.
+Profile makeProfile(const std::vector<TraceEvent> &events,
+                    const Manifest &manifest);
 
 } // namespace dist
 

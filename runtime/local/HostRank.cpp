@@ -54,6 +54,12 @@ std::vector<TraceEvent> HostRank::takeTrace() {
   return all;
 }
 
+void HostRank::addTrace(std::vector<TraceEvent> events) {
+  std::vector<TraceEvent> &own = work[0].trace;
+  own.insert(own.end(), std::make_move_iterator(events.begin()),
+             std::make_move_iterator(events.end()));
+}
+
 bool HostRank::perform(const CollectiveCall &call, int64_t calledAt) {
   int64_t start = rank.tracing ? nowNanos() : 0, bytesSent = 0;
   bool ok = together(call, calledAt, bytesSent);

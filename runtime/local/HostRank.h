@@ -78,6 +78,7 @@ public:
   void waitsElsewhere(const std::string &line) override {
     waiting().waitElsewhere(line);
   }
+  void addTrace(std::vector<TraceEvent> events) override;
 
   /// Lets the streams finish and ends their threads.
   void closeStreams();

@@ -165,6 +165,7 @@ bool Waiting::wait(Word &word, uint32_t seen,
     return !failed();
 
   Slot &slot = slots[ownSlot];
+  const Slot before = slot;
   {
     Lock lock(mutex);
     if (failed())
@@ -180,7 +181,9 @@ bool Waiting::wait(Word &word, uint32_t seen,
   }
   word.sleep(seen);
   Lock lock(mutex);
-  slot.state = State::Awake;
+  // It may wait elsewhere, too.
+  slot = before;
+  slot.since = nowNanos();
   --asleep;
   return !failed();
 }
@@ -224,9 +227,14 @@ void Waiting::waitElsewhere(const std::string &line) {
   std::snprintf(slot.line, sizeof slot.line, "%s", line.c_str());
 }
 
-void Waiting::limitElsewhere(std::chrono::milliseconds most) {
+void Waiting::limitElsewhere(std::chrono::milliseconds most,
+                             std::chrono::steady_clock::time_point notBefore) {
+  auto now = std::chrono::steady_clock::now();
+  if (now - notBefore < most)
+    return;
   Lock lock(mutex, std::chrono::seconds(1));
-  int64_t since = nowNanos() - std::chrono::nanoseconds(most).count();
+  int64_t since = (now.time_since_epoch() - std::chrono::nanoseconds(most)) /
+                  std::chrono::nanoseconds(1);
   for (const Slot &slot : std::span(slots, numSlots)) {
     if (slot.state != State::Elsewhere || slot.since > since)
       continue;

@@ -89,9 +89,10 @@ public:
   /// The calling thread waits for something that no word tells of, or no longer
   /// does (""). Each call begins anew.
   void waitElsewhere(const std::string &line);
-  /// Fails the run if a thread has waited so for as long. For who watches
-  /// processes.
-  void limitElsewhere(std::chrono::milliseconds most);
+  /// Fails the run if a thread has waited so for as long, and since
+  /// `notBefore`. For who watches processes.
+  void limitElsewhere(std::chrono::milliseconds most,
+                      std::chrono::steady_clock::time_point notBefore);
 
   /// Ends the run; the first message stays, up to kMostText bytes of it.
   /// Returns false.

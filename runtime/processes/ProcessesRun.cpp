@@ -300,8 +300,14 @@ void ProcessesRun::noticeStop(Process &process) {
 /// Until all have ended.
 void ProcessesRun::watch() {
   std::optional<Clock::time_point> failedAt;
+  // Since when all have gone on: a wait of others while one is stopped, or
+  // while all are, is none of theirs.
+  Clock::time_point lastTick = Clock::now(), allGoOn = lastTick;
   std::vector<pollfd> ready;
   for (;;) {
+    if (Clock::now() - lastTick > 10 * kTick)
+      allGoOn = Clock::now();
+    lastTick = Clock::now();
     ready.clear();
     bool isAnyAlive = false;
     for (auto &process : processes) {
@@ -322,9 +328,11 @@ void ProcessesRun::watch() {
         hear(*process);
       print(*process, /*isLast=*/false);
       noticeStop(*process);
+      if (process->stopped)
+        allGoOn = Clock::now();
       noticeEnd(*process);
     }
-    waiting->limitElsewhere(elsewhere);
+    waiting->limitElsewhere(elsewhere, allGoOn);
     if (!waiting->failed())
       continue;
     if (!failedAt)

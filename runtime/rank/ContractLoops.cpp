@@ -41,6 +41,15 @@ static Loop take(std::vector<Loop> &loops, dist_loop_kind kind, Score score) {
   return loop;
 }
 
+double ContractLoopNest::flops() const {
+  if (empty || emptySum)
+    return 0;
+  double product = 2.0 * m.extent * n.extent * k.extent;
+  for (const Loop &loop : around)
+    product *= loop.extent;
+  return product;
+}
+
 ContractLoopNest dist::arrangeLoops(const ContractCall &call) {
   ContractLoopNest nest;
   std::vector<Loop> loops;

@@ -30,6 +30,9 @@ struct ContractLoopNest {
   bool emptySum = false;
   /// batch, m and n loops as given, to visit all of c when emptySum.
   std::vector<Loop> points;
+
+  /// Multiplications and additions.
+  double flops() const;
 };
 
 /// Throws Error for a malformed table.

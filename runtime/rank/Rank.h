@@ -149,12 +149,12 @@ struct Topology {
 /// What a rank did, for a trace: nanoseconds of the steady clock.
 struct TraceEvent {
   std::string name;
-  int64_t rank;
-  int32_t stream;
-  int32_t site; // -1: none
-  int64_t startNanos, endNanos;
-  int64_t bytes; // sent by this rank; 0 for contractions
-  double flops;  // 0 for collectives
+  int64_t rank = 0;
+  int32_t stream = 0;
+  int32_t site = -1; // -1: none
+  int64_t startNanos = 0, endNanos = 0;
+  int64_t bytes = 0; // sent by this rank; 0 for contractions
+  double flops = 0;  // 0 for collectives
   /// The purpose of a call without a site.
   std::string module = {};
 };
@@ -223,6 +223,8 @@ public:
   /// The rank's thread waits for others by other ways than this backend's, or
   /// no longer does (""); each call is progress. A line, which names the rank.
   virtual void waitsElsewhere(const std::string &line) {}
+  /// What a rank has done that computes elsewhere, but meets others here.
+  virtual void addTrace(std::vector<TraceEvent> events) {}
   /// After the last work of a run that went well: no rank asks another one for
   /// more.
   virtual bool finish() { return true; }

@@ -6,6 +6,7 @@ gpu.py [REGEX]: only cases whose name matches.
 - `verify_MODEL_SCHEDULE`: each example's program agrees with one device of the CPU; the executor reports nothing;
 - `gradients_MODEL_SCHEDULE`: so do gradients, which have the same bits in each of three orders of blocks and streams;
 - `train`: a run of training has the losses and the checkpoints of threads, but for rounding, and goes on from both;
+- `trace`: a trace has each launch, product and collective, one after the other, and all bytes that are sent;
 - `functions`: functions of f32 and f64 are those of Python, within some units of the last place;
 - `ends_SIGNAL`: a rank's process that is killed ends the run, with one message that names the rank;
 - `errors`: what cannot run is told in one line.
@@ -16,6 +17,7 @@ the current folder.
 
 import array
 import glob
+import json
 import math
 import os
 import random
@@ -121,6 +123,30 @@ def check_training(work):
     near("the GPU goes on from threads", (threads[0], training.train("gpu_threads", 4, resume("threads", "step-2"), *on_gpu())[1]), threads)
 
 
+def check_trace(work, zoo):
+    bundle, trace, host = (os.path.join(work, name) for name in ("gpt2.dist", "trace.json", "host.ll"))
+    options = ["--schedule", os.path.join(examples("gpt2"), "sp.mlir"), "--mesh=tp=2"]
+    model = zoo.module("gpt2")
+    run("dist-compile", model, *options, "--target=cuda", "-o", bundle, "--dump-llvm", host, "--opt-level=0")
+    done = run("dist-exec", bundle, *on_gpu(":reverse"), "--random=1", "--trace", trace, "--profile", "--json")
+    with open(host, encoding="utf-8") as file:
+        calls = re.findall(r"call .*@dist_(\w+)", file.read())
+    with open(trace, encoding="utf-8") as file:
+        events = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+    (report,) = json.loads(run("dist-report", model, *options, "--json"))["functions"]
+    sent = sum(one["bytes_sent_per_rank"] * one["count"] for one in report["collectives"])
+    for rank in range(2):
+        own = sorted((event for event in events if event["pid"] == rank), key=lambda event: event["ts"])
+        for name, call in (("kernel", "launch"), ("contract", "contract"), ("all_gather", "all_gather"), ("reduce_scatter", "reduce_scatter")):
+            assert sum(event["name"].startswith(name) for event in own) == calls.count(call) > 0, (rank, name, calls)
+        assert all(event["args"]["scope"] for event in own), own
+        # All is on one stream.
+        assert all(one["ts"] + one["dur"] <= other["ts"] + 1 for one, other in zip(own, own[1:])), own
+        assert sum(event["args"].get("bytes_sent", 0) for event in own) == sent, (sent, own)
+    profile = json.loads(done.splitlines()[-1])["profile"]
+    assert sum(row["calls"] for row in profile["rows"]) == len(events) / 2, profile
+
+
 # Of the dialect math: Python's, where arguments are drawn from, and how many units of the last place results may be away.
 FUNCTIONS = {
     "exp": (math.exp, -80, 80, 2), "exp2": (lambda x: 2.0**x, -80, 80, 2), "expm1": (math.expm1, -3, 3, 2), "log": (math.log, 1e-3, 1e3, 2),
@@ -203,7 +229,7 @@ def check_errors(work, zoo):
     fails("after the colon stands an order", "dist-exec", bundles["cuda"], "--random=1", *on_gpu(":sideways"))
     fails("nothing.so: cannot open", "dist-exec", bundles["cuda"], "--random=1", "--backend=cuda", "--driver=nothing.so")
     fails("has no cuGetProcAddress_v2", "dist-exec", bundles["cuda"], "--random=1", "--backend=cuda", "--driver=libm.so.6")
-    fails("--trace is for ranks on CPUs", "dist-exec", bundles["cuda"], "--random=1", *on_gpu(), "--trace=x.json")
+    fails("--link is for ranks on CPUs", "dist-exec", bundles["cuda"], "--random=1", *on_gpu(), "--link=bandwidth=1MB/s")
     fails("--driver is for GPUs", "dist-exec", bundles["cpu"], "--random=1", "--driver=emulated")
     fails("-n 3: no schedule was given", "dist-exec", bundles["cuda"], "--random=1", *on_gpu(), "-n", "3")
     fails("--target cuda:sm_90: known are cpu, cuda. The code of cuda is PTX for sm_80", "dist-compile", model, "--target=cuda:sm_90", "-o", "none.dist")
@@ -229,6 +255,7 @@ def main():
             model, schedule = name.split("/")
             cases[f"gradients_{model}_{schedule}"] = lambda model=model, schedule=schedule: zoo.gradients(model, schedule)
         cases["train"] = lambda: check_training(zoo.folder("train"))
+        cases["trace"] = lambda: check_trace(zoo.folder("trace"), zoo)
         cases["functions"] = lambda: check_functions(zoo.folder("functions"))
         cases["ends_KILL"] = lambda: check_end(zoo.folder("end"), zoo)
         cases["errors"] = lambda: check_errors(zoo.folder("errors"), zoo)

@@ -86,6 +86,7 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
                      "page for a browser (*.html); with --machine beside the "
                      "estimate"),
             cl::value_desc("FILE.json|FILE.html"), cl::cat(category)),
+      profile("profile", cl::desc(host::profileHelp), cl::cat(category)),
       link("link", cl::desc(host::linkHelp), cl::value_desc(host::linkForm),
            cl::cat(category)),
       streams("streams", cl::desc(host::streamsHelp), cl::value_desc("MODE"),
@@ -133,6 +134,7 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();
+  options.profile = profile;
   // What reads padding is wrong, and shows.
   options.padding = verifies() ? host::Padding::Poison : host::Padding::Zero;
   // What sums may differ by is what is allowed.
@@ -169,8 +171,8 @@ void RunToolOptions::checkBundle() const {
 static void checkApply(const RunToolOptions &options) {
   options.training.check({&options.verify, &options.reference,
                           std::addressof(options.expect), &options.output,
-                          &options.repeat, &options.trace, &options.json,
-                          &options.random});
+                          &options.repeat, &options.trace, &options.profile,
+                          &options.json, &options.random});
   if (options.training.train && !options.inputsFrom.empty())
     throw host::Error("--inputs " + options.inputsFrom +
                       ": rank 0 reads all inputs and data of --train");

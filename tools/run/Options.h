@@ -52,7 +52,9 @@ struct RunToolOptions {
   llvm::cl::opt<int64_t> perturbedRuns;
   llvm::cl::opt<bool> allowNonfinite, json;
   llvm::cl::opt<int64_t> repeat;
-  llvm::cl::opt<std::string> trace, link, streams;
+  llvm::cl::opt<std::string> trace;
+  llvm::cl::opt<bool> profile;
+  llvm::cl::opt<std::string> link, streams;
 };
 
 } // namespace mlir::dist

@@ -89,7 +89,7 @@ static std::vector<host::Difference> compareInF64(Stages &stages,
       compileReference(compiler, options, program.manifest.mesh.size());
   stages.begin("f64", "running both with all floating-point work in f64");
   running.repeat = 1;
-  running.trace = false;
+  running.trace = running.profile = false;
   host::RunResult result = host::launch(program, values, running);
   host::Expected expected =
       runReference(options, single, values, result.seconds.front());

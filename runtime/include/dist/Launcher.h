@@ -11,6 +11,7 @@
 
 #include "dist/EmulatedLink.h"
 #include "dist/Executor.h"
+#include "dist/Profile.h"
 #include "dist/StreamMode.h"
 
 #include <functional>
@@ -76,8 +77,9 @@ struct RunOptions {
   std::string weights;
   /// Number of runs of dist_main, on the same arguments.
   int64_t repeat = 1;
-  /// Whether the last run is traced.
-  bool trace = false;
+  /// Whether the last run is traced, or only a profile of it is wanted.
+  bool trace = false, profile = false;
+  bool isTraced() const { return trace || profile; }
   EmulatedLink link;
   /// When communication streams do their work.
   StreamMode streams;
@@ -105,6 +107,8 @@ struct RunResult {
   /// With RunOptions::trace: the last run in the format of chrome://tracing and
   /// Perfetto.
   std::string trace;
+  /// With RunOptions::profile.
+  std::optional<Profile> profile;
   /// Whether this process is the one that reports. In the other processes of a
   /// run, all else here is empty.
   bool isRoot = true;

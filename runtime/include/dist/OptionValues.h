@@ -76,6 +76,9 @@ inline constexpr char timeoutHelp[] =
     "Seconds that a rank's process may be stopped before the run fails (60), "
     "and that GPUs may wait for each other (600)";
 inline constexpr char repeatHelp[] = "How often to run, on the same inputs";
+inline constexpr char profileHelp[] =
+    "Say where the time of the last run goes: kernels, products and "
+    "collectives, by module";
 inline constexpr char jsonHelp[] = "Last line is one JSON object";
 
 /// Splits NAME=VALUE. Names may contain '=': the name is the longest of `names`
