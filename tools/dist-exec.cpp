@@ -241,8 +241,7 @@ int main(int argc, char **argv) {
     if (options.isDryRun) {
       // One process of MPI's speaks for all.
       std::optional<StartedAs> started = findStartedAs();
-      bool isOther =
-          options.run.backend == "mpi" && started && started->rank > 0;
+      bool isOther = areStartedTogether() && started && started->rank > 0;
       return isOther || showRanks(options) ? 0 : 1;
     }
     begin(options.run, tell);

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <dlfcn.h>
+#include <set>
 #include <sstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -20,14 +23,15 @@ static DevicePtr addressOf(const void *pointer) {
 }
 
 CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
-                   const Program *program, NcclId *id)
+                   const Program *program, int64_t placeOnHost,
+                   const ExchangeTexts &exchange)
     : rank(host.topology, host.index, *this), driver(driver),
       topology(host.topology), host(host.backend), trace(driver) {
   int count = 0;
   driver.check(driver.cuDeviceGetCount(&count), "the number of GPUs");
   if (count == 0)
     throw Error("the driver knows of no GPU on this machine");
-  driver.check(driver.cuDeviceGet(&device, host.index % count), "no GPU");
+  driver.check(driver.cuDeviceGet(&device, placeOnHost % count), "no GPU");
   driver.check(driver.cuDevicePrimaryCtxRetain(&context, device),
                "no context of the GPU");
   driver.check(driver.cuCtxSetCurrent(context), "no context of the GPU");
@@ -36,30 +40,74 @@ CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
     if (dlsym(program->code.get(), "dist_products"))
       startProducts();
   }
-  // NCCL wants a GPU for each rank. Each process of the emulated driver has
-  // one of its own.
-  sharesGpu = topology.mesh.size() > count && !driver.isEmulated();
-  if (topology.comms.empty() || sharesGpu)
+  if (topology.comms.empty())
     return;
-  collectiveKernels = std::make_unique<CollectiveKernels>(driver);
-  if (topology.mesh.size() > 1 && !withOthers([&] { return connect(id); }))
+  bool isAlone = topology.mesh.size() == 1;
+  auto begin = [&] {
+    if (!isAlone && !findSharedGpus(exchange))
+      return false;
+    if (sharesGpu)
+      return true;
+    collectiveKernels = std::make_unique<CollectiveKernels>(driver);
+    return isAlone || connect(exchange);
+  };
+  if (!withOthers(begin))
     throw Error("another rank has failed");
+}
+
+/// What each rank has, of what all have exchanged.
+template <class T>
+static bool exchangeAll(const CudaRank::ExchangeTexts &exchange, const T &own,
+                        std::vector<T> &all) {
+  std::string text(reinterpret_cast<const char *>(&own), sizeof own);
+  if (!exchange(text))
+    return false;
+  all.resize(text.size() / sizeof own);
+  std::memcpy(static_cast<void *>(all.data()), text.data(),
+              all.size() * sizeof own);
+  return true;
+}
+
+/// NCCL wants a GPU for each rank.
+bool CudaRank::findSharedGpus(const ExchangeTexts &exchange) {
+  Uuid own{};
+  driver.check(driver.cuDeviceGetUuid(&own, device), "the GPU's name");
+  std::vector<Uuid> all;
+  if (!exchangeAll(exchange, own, all))
+    return false;
+  // Each process of the emulated driver has a GPU of its own.
+  std::set<std::string_view> gpus;
+  for (const Uuid &one : all)
+    sharesGpu |= !gpus.insert({one.bytes, sizeof one.bytes}).second &&
+                 !driver.isEmulated();
+  return true;
 }
 
 /// All ranks of the run, in one communicator. They have met, and sent each
 /// other something, before the first step: so no connection is made beside work
 /// that waits for others.
-bool CudaRank::connect(NcclId *id) {
+bool CudaRank::connect(const ExchangeTexts &exchange) {
   int64_t ranks = topology.mesh.size();
   library = std::make_unique<NcclLibrary>(driver);
+  struct Card {
+    NcclId id;
+    int version;
+  } own{{}, library->version};
   if (rank.index == 0)
-    library->check(library->ncclGetUniqueId(id), "ncclGetUniqueId");
-  if (!host.meet())
+    library->check(library->ncclGetUniqueId(&own.id), "ncclGetUniqueId");
+  std::vector<Card> all;
+  if (!exchangeAll(exchange, own, all))
     return false;
+  for (int64_t other = 0; other < ranks; ++other)
+    if (all[other].version != all[0].version)
+      throw Error(topology.describe(other) + " has NCCL " +
+                  NcclLibrary::nameOf(all[other].version) + ", and " +
+                  topology.describe(0) + " has " +
+                  NcclLibrary::nameOf(all[0].version) + ": all need the same");
   std::string name = topology.describe(rank.index);
   host.waitsElsewhere(name + " waits in ncclCommInitRank");
   nccl = std::make_unique<Nccl>(
-      *library, *id, rank.index, ranks,
+      *library, all[0].id, rank.index, ranks,
       [this](int32_t channel) { return streamOf(channel); });
   std::shared_ptr<void> bytes = allocate(2 * ranks);
   char *data = static_cast<char *>(bytes.get());

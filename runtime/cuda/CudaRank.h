@@ -26,11 +26,16 @@ namespace dist {
 
 class CudaRank final : public Backend {
 public:
-  /// Loads the program's kernels, if any, to a device, whose numbers follow
-  /// ranks'; the first follows the last. To be used by the thread that makes
-  /// it. `host` meets the others, in whose memory `id` is. Throws Error.
+  /// Gives all ranks what each has, texts of one length; then `text` is all of
+  /// them, by rank. False if the run has failed.
+  using ExchangeTexts = std::function<bool(std::string &text)>;
+
+  /// Loads the program's kernels, if any, to the device whose number is the
+  /// rank's place among those of its machine; the first follows the last. To be
+  /// used by the thread that makes it. `host` meets the others. Throws Error.
   CudaRank(const cuda::Driver &driver, const dist_rank &host,
-           const Program *program, cuda::NcclId *id);
+           const Program *program, int64_t placeOnHost,
+           const ExchangeTexts &exchange);
   ~CudaRank() override;
 
   /// What the program is run on.
@@ -84,7 +89,8 @@ private:
 
   void loadKernels(const Program &program);
   void startProducts();
-  bool connect(cuda::NcclId *id);
+  bool findSharedGpus(const ExchangeTexts &exchange);
+  bool connect(const ExchangeTexts &exchange);
   Exchange &exchangeOf(int32_t stream);
   bool byNccl(const CollectiveCall &call, int64_t &sent);
   bool byHost(const CollectiveCall &call, int64_t &sent);

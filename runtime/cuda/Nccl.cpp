@@ -15,7 +15,7 @@ using namespace dist::cuda;
 static constexpr int kOldest = 2700;
 
 /// Before 2.9 a version is 2700, then 22600.
-static std::string nameOf(int version) {
+std::string NcclLibrary::nameOf(int version) {
   int unit = version < 10000 ? 1000 : 10000;
   return std::to_string(version / unit) + "." +
          std::to_string(version % unit / 100);
@@ -38,7 +38,6 @@ NcclLibrary::NcclLibrary(const Driver &driver) {
     throw Error("NCCL has no " #name);
   DIST_NCCL_FUNCTIONS(DIST_NCCL_FIND)
 #undef DIST_NCCL_FIND
-  int version = 0;
   check(ncclGetVersion(&version), "the version");
   if (version < kOldest)
     throw Error("NCCL is version " + nameOf(version) +

@@ -23,6 +23,11 @@ class NcclLibrary : public NcclFunctions {
 public:
   /// Of the emulated driver its stand-in. Throws Error.
   explicit NcclLibrary(const Driver &driver);
+
+  /// As NCCL has it; and "2.28".
+  int version = 0;
+  static std::string nameOf(int version);
+
   /// Throws Error if a call has failed: `doing`, and the library's own words.
   void check(NcclResult result, const std::string &doing) const;
 };

@@ -33,9 +33,18 @@ static const BackendLauncher &findLauncher(const std::string &name) {
 }
 
 static const BackendLauncher &findLauncher(const RunOptions &options) {
-  return options.processes && options.backend.empty()
-             ? processesLauncher()
-             : findLauncher(options.backend);
+  if (options.processes && options.backend.empty())
+    return processesLauncher();
+  const BackendLauncher &found = findLauncher(options.backend);
+  if (&found != &cudaLauncher())
+    return found;
+  // Among processes that MPI has started, each is a rank.
+  std::optional<StartedAs> as = findStartedBeside();
+  return as && as->kind != Starter::Torchrun ? mpiCudaLauncher() : found;
+}
+
+static bool isOfMpi(const BackendLauncher &launcher) {
+  return &launcher == &mpiLauncher() || &launcher == &mpiCudaLauncher();
 }
 
 static void checkBackend(const RunOptions &options) {
@@ -43,10 +52,12 @@ static void checkBackend(const RunOptions &options) {
   if (options.processes < 0)
     throw Error("-n " + std::to_string(options.processes) +
                 ": must be at least 1");
-  if (options.processes && options.backend == mpiLauncher().name())
-    throw Error("-n with --backend mpi: mpirun starts the ranks: mpirun -n " +
-                std::to_string(options.processes) +
-                " dist-exec … --backend mpi, without -n at the end");
+  if (options.processes && isOfMpi(launcher)) {
+    std::string backend = std::string("--backend ") + launcher.name();
+    throw Error("-n with " + backend + ": mpirun starts the ranks: mpirun -n " +
+                std::to_string(options.processes) + " dist-exec … " + backend +
+                ", without -n at the end");
+  }
   if (options.processes && &launcher == &threadsLauncher())
     throw Error("-n is --backend processes: leave out --backend " +
                 options.backend);
@@ -57,15 +68,16 @@ static void checkBackend(const RunOptions &options) {
   const std::string &reductions = options.reductions;
   if (!reductions.empty() && reductions != "place" && reductions != "mpi")
     throw Error("--reductions " + reductions + ": expected place or mpi");
-  bool isOnGpu = &launcher == &cudaLauncher();
+  bool isOnGpu =
+      &launcher == &cudaLauncher() || &launcher == &mpiCudaLauncher();
   if (!isOnGpu && !options.driver.empty())
     throw Error("--driver is for GPUs: give --backend cuda");
   if (isOnGpu && (!options.streams.hasThreads() || options.link.enabled()))
     throw Error(std::string(options.link.enabled() ? "--link" : "--streams") +
                 " is for ranks on CPUs: --backend cuda does not have it yet");
-  if (&launcher != &mpiLauncher()) {
-    if (reductions == "mpi")
-      throw Error("--reductions mpi: these are MPI's own: give --backend mpi");
+  if (reductions == "mpi" && &launcher != &mpiLauncher())
+    throw Error("--reductions mpi: these are MPI's own: give --backend mpi");
+  if (!isOfMpi(launcher)) {
     if (!options.bindAddress.empty() || options.port)
       throw Error(std::string(options.port ? "--port" : "--bind-address") +
                   " is for ranks on several hosts: give --backend mpi");
@@ -98,7 +110,7 @@ static const BackendLauncher *begun = nullptr;
 /// A process among others, each of which would run all ranks.
 static void checkAlone(const BackendLauncher &launcher) {
   std::optional<StartedAs> as = findStartedBeside();
-  if (!as || &launcher == &mpiLauncher())
+  if (!as || isOfMpi(launcher))
     return;
   std::string remedy = "give --backend mpi, and no -n after the program";
   if (&launcher == &cudaLauncher())

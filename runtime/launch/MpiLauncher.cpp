@@ -8,6 +8,7 @@
 #include "runtime/launch/MpiLauncher.h"
 #include "dist/Signals.h"
 #include "runtime/control/HomeOutput.h"
+#include "runtime/cuda/CudaRank.h"
 #include "runtime/host/MappedFile.h"
 #include "runtime/launch/RollCall.h"
 #include "runtime/launch/RunMessages.h"
@@ -224,7 +225,8 @@ bool dist::areStartedTogether() {
   std::optional<StartedAs> as = findStartedAs();
   // What Slurm starts may be programs that know nothing of each other.
   return as && as->size > 1 &&
-         (as->kind != Starter::Slurm || findOption("backend") == "mpi");
+         (as->kind != Starter::Slurm || findOption("backend") == "mpi" ||
+          findOption("backend") == "cuda");
 }
 
 void dist::failTogether(const std::string &message, const Tell &tell) {
@@ -356,14 +358,17 @@ static Done makeDone(std::vector<Interval> times,
 namespace {
 
 struct MpiLauncher final : BackendLauncher {
-  const char *name() const override { return "mpi"; }
-  const char *target() const override { return "cpu"; }
+  explicit MpiLauncher(bool isOnGpus) : isOnGpus(isOnGpus) {}
+  const char *name() const override { return isOnGpus ? "cuda" : "mpi"; }
+  const char *target() const override { return isOnGpus ? "cuda" : "cpu"; }
   Most most() const override { return {maxRanks, "on all hosts"}; }
   void begin(const RunOptions &options, const Tell &tell) const override {
     if (options.link.enabled())
-      throw Error("--link emulates the link of ranks of one host; --backend "
-                  "mpi has a real one");
+      throw Error("--link emulates the link of ranks of one host; --backend " +
+                  std::string(name()) + " has a real one");
     beginSession(options, tell);
+    if (isOnGpus)
+      cuda::Driver::checkThere(options.driver);
   }
   bool isRoot() const override { return !session || session->root; }
   void fail(const std::string &message) const override {
@@ -384,6 +389,10 @@ struct MpiLauncher final : BackendLauncher {
   RanksResult run(const Program &program, const Arguments &arguments,
                   const RunOptions &options,
                   const TakeResults &take) const override;
+
+  /// Whether ranks compute on GPUs and send by NCCL. Then MPI starts them, and
+  /// has what they say besides.
+  const bool isOnGpus;
 };
 
 } // namespace
@@ -498,7 +507,8 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
                              const RunOptions &options,
                              const TakeResults &take) const {
   if (!session)
-    throw Error("--backend mpi: nobody has called dist::begin");
+    throw Error("--backend " + std::string(name()) +
+                ": nobody has called dist::begin");
   const Manifest &manifest = program.manifest;
   MpiLibrary &library = *session->library;
   checkSize(manifest, library.size());
@@ -556,15 +566,23 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     hearFailure(message);
     run.fail(message);
   });
+  // A rank that waits in NCCL or in the GPU's driver may never see it. That of
+  // others which are stopped is noticed before.
+  auto limit =
+      timeoutOf(options, /*defaultSeconds=*/600) + std::chrono::seconds(3);
   if (member) {
     member->onQuestion([&](const Message &question) {
       return answerPart(manifest, executor, question);
     });
-    member->onBeat([&run] {
+    member->onBeat([&run, member, limit] {
+      if (run.limitElsewhere(limit))
+        member->fail(run.message());
       return SignOfLife{run.describe(), run.stand().write()};
     });
   } else {
-    root->onStandings([&run](const std::vector<std::string> &others) {
+    root->onStandings([&run, limit](const std::vector<std::string> &others) {
+      if (run.limitElsewhere(limit))
+        return run.message();
       std::vector<Standing> all{run.stand()};
       for (size_t i = 0; all.back().isStuck && i < others.size(); ++i)
         all.push_back(Standing::read(others[i]));
@@ -573,13 +591,27 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   }
   if (member)
     session->output->begin();
-  bool ok = run.run([&](dist_rank &rank) -> int32_t {
+  bool ok = run.run([&](dist_rank &host) -> int32_t {
+    dist_rank *device = nullptr;
+    if (isOnGpus) {
+      // Not destroyed, as memory of others' messages is not.
+      auto &driver = *new cuda::Driver(options.driver);
+      auto *made = new CudaRank(driver, host, &program, library.rankOfHost(),
+                                [&](std::string &text) {
+                                  return run.exchange(host.index, link, text);
+                                });
+      device = &made->rank;
+    }
+    dist_rank &rank = device ? *device : host;
+    auto finished = [&](int32_t status) {
+      return status || rank.backend.finish() ? status : 1;
+    };
     if (options.stepControl) {
       SentSteps steps(run, link, manifest, arguments, executor,
                       *options.stepControl);
-      return executor.runSteps(rank, steps);
+      return finished(executor.runSteps(rank, steps));
     }
-    return executor.run(rank, options.repeat, options.isTraced());
+    return finished(executor.run(rank, options.repeat, options.isTraced()));
   });
   if (!ok)
     control.fail(run.message());
@@ -610,6 +642,11 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
 }
 
 const BackendLauncher &dist::mpiLauncher() {
-  static const MpiLauncher launcher;
+  static const MpiLauncher launcher(/*isOnGpus=*/false);
+  return launcher;
+}
+
+const BackendLauncher &dist::mpiCudaLauncher() {
+  static const MpiLauncher launcher(/*isOnGpus=*/true);
   return launcher;
 }

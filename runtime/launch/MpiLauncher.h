@@ -9,6 +9,8 @@ namespace dist {
 
 /// --backend mpi: every rank is a process of mpirun or srun, on any host.
 const BackendLauncher &mpiLauncher();
+/// The same of ranks on GPUs.
+const BackendLauncher &mpiCudaLauncher();
 
 /// Of a process that fails before `begin`: if others were started with it, one
 /// says it for all, and the others do not return.

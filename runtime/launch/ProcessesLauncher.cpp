@@ -176,12 +176,11 @@ struct ProcessesLauncher : BackendLauncher {
                   const TakeResults &take) const override;
   /// In a rank's process: the rank on what computes in place of the host, if
   /// anything does.
-  /// `shared` are as many bytes as sharedBytes says, of all processes.
-  virtual dist_rank *makeDevice(dist_rank &host, const Program &program,
-                                const RunOptions &options, void *shared) const {
+  virtual dist_rank *makeDevice(ProcessesRun &run, dist_rank &host,
+                                const Program &program,
+                                const RunOptions &options) const {
     return nullptr;
   }
-  virtual int64_t sharedBytes() const { return 0; }
 };
 
 struct CudaLauncher final : ProcessesLauncher {
@@ -190,16 +189,16 @@ struct CudaLauncher final : ProcessesLauncher {
   void begin(const RunOptions &options, const Tell &) const override {
     cuda::Driver::checkThere(options.driver);
   }
-  dist_rank *makeDevice(dist_rank &host, const Program &program,
-                        const RunOptions &options,
-                        void *shared) const override {
+  dist_rank *makeDevice(ProcessesRun &run, dist_rank &host,
+                        const Program &program,
+                        const RunOptions &options) const override {
     // Not destroyed, as its memory is not (below).
     auto &driver = *new cuda::Driver(options.driver);
-    auto *made = new CudaRank(driver, host, &program,
-                              static_cast<cuda::NcclId *>(shared));
+    auto *made = new CudaRank(
+        driver, host, &program, host.index,
+        [&](std::string &text) { return run.exchange(host, text); });
     return &made->rank;
   }
-  int64_t sharedBytes() const override { return sizeof(cuda::NcclId); }
 };
 
 } // namespace
@@ -226,12 +225,10 @@ RanksResult ProcessesLauncher::run(const Program &program,
   ProcessesRun run(topologyOf(manifest),
                    {options.link, options.streams, options.directConvolutions},
                    rankBytes(manifest),
-                   Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest) +
-                       sharedBytes(),
+                   Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest),
                    timeoutOf(options),
                    timeoutOf(options, /*defaultSeconds=*/600));
   Places places(manifest, run.shared());
-  void *shared = sharedBytes() ? run.shared().allocate(sharedBytes()) : nullptr;
   std::optional<SharedInputs> values;
   if (options.stepControl) {
     values.emplace(manifest, run.shared());
@@ -257,7 +254,7 @@ RanksResult ProcessesLauncher::run(const Program &program,
     return std::nullopt;
   };
   bool ok = run.run([&](dist_rank &host) -> int32_t {
-    dist_rank *device = makeDevice(host, program, options, shared);
+    dist_rank *device = makeDevice(run, host, program, options);
     dist_rank &rank = device ? *device : host;
     // Not destroyed: the process ends, and others read its memory until then.
     auto &executor = *new Executor(program, arguments, options.padding);

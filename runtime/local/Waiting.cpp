@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using namespace dist;
@@ -227,14 +228,15 @@ void Waiting::waitElsewhere(const std::string &line) {
   std::snprintf(slot.line, sizeof slot.line, "%s", line.c_str());
 }
 
-void Waiting::limitElsewhere(std::chrono::milliseconds most,
-                             std::chrono::steady_clock::time_point notBefore) {
-  auto now = std::chrono::steady_clock::now();
-  if (now - notBefore < most)
+void Waiting::limitElsewhere(std::chrono::milliseconds most) {
+  constexpr int64_t kLong = 3'000'000'000;
+  int64_t now = nowNanos(),
+          since = now - std::chrono::nanoseconds(most).count();
+  if (now - std::exchange(looked, now) > kLong)
+    looksSince = now;
+  if (looksSince > since || failed())
     return;
   Lock lock(mutex, std::chrono::seconds(1));
-  int64_t since = (now.time_since_epoch() - std::chrono::nanoseconds(most)) /
-                  std::chrono::nanoseconds(1);
   for (const Slot &slot : std::span(slots, numSlots)) {
     if (slot.state != State::Elsewhere || slot.since > since)
       continue;

@@ -89,10 +89,9 @@ public:
   /// The calling thread waits for something that no word tells of, or no longer
   /// does (""). Each call begins anew.
   void waitElsewhere(const std::string &line);
-  /// Fails the run if a thread has waited so for as long, and since
-  /// `notBefore`. For who watches processes.
-  void limitElsewhere(std::chrono::milliseconds most,
-                      std::chrono::steady_clock::time_point notBefore);
+  /// Fails the run if a thread has waited so for as long. For who watches, each
+  /// second at least: where it did not, it was stopped, and all begin anew.
+  void limitElsewhere(std::chrono::milliseconds most);
 
   /// Ends the run; the first message stays, up to kMostText bytes of it.
   /// Returns false.
@@ -148,6 +147,8 @@ private:
   Slot *slots;
   char *text;
   size_t living = 0, cores = 0, asleep = 0;
+  /// When limitElsewhere was called last, and since when again and again.
+  int64_t looked = 0, looksSince = 0;
   std::atomic<bool> hasFailed{false};
   std::atomic<bool> spins{false};
 };

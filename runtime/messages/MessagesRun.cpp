@@ -98,3 +98,27 @@ bool MessagesRun::broadcast(int64_t rank, PointToPoint &link,
   }
   return true;
 }
+
+bool MessagesRun::exchange(int64_t rank, PointToPoint &link,
+                           std::string &text) {
+  int64_t ranks = places.mesh.size(), bytes = text.size();
+  std::string all = text;
+  {
+    CallLedger::Entry entry(ledger, rank, {kGiven, numStreams}, nullptr,
+                            /*waits=*/rank == 0);
+    std::vector<PointToPoint::Outgoing> sends;
+    std::vector<PointToPoint::Incoming> receives;
+    all.resize(ranks * bytes);
+    if (rank != 0)
+      sends.push_back({0, text.data(), bytes});
+    for (int64_t from = 1; rank == 0 && from < ranks; ++from)
+      receives.push_back({from, all.data() + from * bytes, bytes});
+    PointToPoint::Requests requests;
+    link.start(numStreams, sends, receives, requests);
+    if (!link.wait(requests, *waiting))
+      return false;
+  }
+  bool ok = broadcast(rank, link, all);
+  text = std::move(all);
+  return ok;
+}

@@ -42,6 +42,16 @@ public:
   /// while no collective is under way. False if the run has failed.
   bool broadcast(int64_t rank, PointToPoint &link, std::string &text);
 
+  /// The same; gives all what each has, texts of one length. Afterwards `text`
+  /// is all of them, by rank.
+  bool exchange(int64_t rank, PointToPoint &link, std::string &text);
+
+  /// Fails the run if a rank has waited elsewhere for so long; whether it has
+  /// failed. To be called each second.
+  bool limitElsewhere(std::chrono::milliseconds most) {
+    waiting->limitElsewhere(most);
+    return failed();
+  }
   /// Where the ranks of this process stand.
   Standing stand() const;
   /// "rank 1 (tp=1) waits in all_reduce …", of a rank of this process that

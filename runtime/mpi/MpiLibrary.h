@@ -28,6 +28,8 @@ public:
   virtual int64_t size() const = 0;
   /// How many of these are on this host.
   virtual int64_t sizeOfHost() const = 0;
+  /// Which of those this one is.
+  virtual int64_t rankOfHost() const = 0;
 
   /// Start to send or receive; return a request. At most 2^31 - 1 bytes.
   virtual int64_t send(int64_t rank, int32_t tag, const void *data,

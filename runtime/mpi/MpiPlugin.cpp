@@ -113,12 +113,14 @@ public:
                               &host),
           "MPI_Comm_split_type");
     MPI_Comm_size(host, &numOfHost);
+    MPI_Comm_rank(host, &ownOfHost);
     MPI_Comm_free(&host);
   }
 
   int64_t rank() const override { return ownRank; }
   int64_t size() const override { return numRanks; }
   int64_t sizeOfHost() const override { return numOfHost; }
+  int64_t rankOfHost() const override { return ownOfHost; }
 
   int64_t send(int64_t rank, int32_t tag, const void *data,
                int64_t bytes) override {
@@ -183,7 +185,7 @@ private:
   MPI_Comm world;
   /// Those of `split`.
   std::vector<MPI_Comm> comms;
-  int ownRank = 0, numRanks = 1, numOfHost = 1;
+  int ownRank = 0, numRanks = 1, numOfHost = 1, ownOfHost = 0;
 };
 
 } // namespace

@@ -26,6 +26,8 @@ using Clock = std::chrono::steady_clock;
 /// Of a process's own messages; those of its rank have smaller ones. The last
 /// one is kEnd.
 static constexpr uint32_t kTrace = ~0u, kEnd = kTrace - 1;
+/// What each rank tells all others.
+static constexpr int64_t kMostExchanged = 1024;
 /// How long ranks have to end, once the run has failed.
 static constexpr std::chrono::milliseconds kGrace(1500), kTick(100);
 
@@ -56,7 +58,8 @@ struct ProcessesRun::Process {
 static int64_t getMeetingBytes(const Topology &topology) {
   int64_t perStream = topology.mesh.size() * numStreams,
           calls = perStream * (topology.comms.size() + 1);
-  return (1 << 20) + 1024 * (perStream + calls);
+  return (1 << 20) + 1024 * (perStream + calls) +
+         kMostExchanged * topology.mesh.size();
 }
 
 ProcessesRun::ProcessesRun(Topology topology, HostOptions options,
@@ -79,6 +82,8 @@ ProcessesRun::ProcessesRun(Topology &&topology, HostOptions options,
     for (size_t group = 0; group < places.comms[comm].members.size(); ++group)
       for (int32_t stream = 0; stream < numStreams; ++stream)
         channel(comm, group, stream);
+  exchanged = static_cast<char *>(
+      block->allocate(places.mesh.size() * kMostExchanged, 1));
   for (int64_t rank = 0; rank < places.mesh.size(); ++rank)
     heaps.push_back(std::make_unique<SharedHeap>(rankBytes));
 }
@@ -105,6 +110,17 @@ Message ProcessesRun::ask(Message message) {
   if (!answer)
     throw Error("the process that started the run is gone");
   return *std::move(answer);
+}
+
+bool ProcessesRun::exchange(dist_rank &rank, std::string &text) {
+  int64_t bytes = text.size(), ranks = places.mesh.size();
+  if (bytes > kMostExchanged)
+    throw Error("a rank tells others too much");
+  std::memcpy(exchanged + rank.index * bytes, text.data(), bytes);
+  if (!rank.backend.meet())
+    return false;
+  text.assign(exchanged, ranks * bytes);
+  return rank.backend.meet();
 }
 
 /// In a rank's process.
@@ -300,16 +316,10 @@ void ProcessesRun::noticeStop(Process &process) {
 /// Until all have ended.
 void ProcessesRun::watch() {
   std::optional<Clock::time_point> failedAt;
-  // Since when all have gone on: a wait of others while one is stopped, or
-  // while all are, is none of theirs.
-  Clock::time_point lastTick = Clock::now(), allGoOn = lastTick;
   std::vector<pollfd> ready;
   for (;;) {
-    if (Clock::now() - lastTick > 10 * kTick)
-      allGoOn = Clock::now();
-    lastTick = Clock::now();
     ready.clear();
-    bool isAnyAlive = false;
+    bool isAnyAlive = false, isAnyStopped = false;
     for (auto &process : processes) {
       if (process->id < 0)
         continue;
@@ -328,11 +338,12 @@ void ProcessesRun::watch() {
         hear(*process);
       print(*process, /*isLast=*/false);
       noticeStop(*process);
-      if (process->stopped)
-        allGoOn = Clock::now();
+      isAnyStopped |= process->stopped.has_value();
       noticeEnd(*process);
     }
-    waiting->limitElsewhere(elsewhere, allGoOn);
+    // Others wait for who is stopped.
+    if (!isAnyStopped)
+      waiting->limitElsewhere(elsewhere);
     if (!waiting->failed())
       continue;
     if (!failedAt)

@@ -51,6 +51,10 @@ public:
   void tell(Message message);
   /// The same, and waits for its answer. Throws Error if the run has ended.
   Message ask(Message message);
+  /// The same of all ranks: gives all what each has, texts of one length (up to
+  /// 1,024 bytes). Afterwards `text` is all of them, by rank. False if the run
+  /// has failed.
+  bool exchange(dist_rank &rank, std::string &text);
 
 private:
   struct Process;
@@ -76,6 +80,7 @@ private:
 
   const std::chrono::milliseconds timeout, elsewhere;
   std::unique_ptr<SharedHeap> block;
+  char *exchanged;
   /// By rank.
   std::vector<std::unique_ptr<SharedHeap>> heaps;
   std::vector<std::unique_ptr<Process>> processes;

@@ -6,6 +6,7 @@ mpi.py [REGEX]: only cases whose name matches.
 - `bits_MODEL`: forward and gradients of a model have the bits of threads, by Open MPI and by MPICH;
 - `reductions`: `--reductions mpi` gives integers as they are, and floats but for rounding, also gradients of a model;
 - `train`: a run of training has the same losses and checkpoints; each goes on from what the other saved;
+- `gpus`: ranks on emulated GPUs have the same bits whoever starts them, forward and in training, and end with one message;
 - `results`: no process holds a whole result that is written;
 - `memory`, `packed_memory`: a rank holds what `dist-report` says, within 5 %;
 - `full_disk`: as with processes of one host;
@@ -34,6 +35,7 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -64,6 +66,7 @@ if os.environ.get("DIST_MPI_MODELS") == "all":
     SOME = MODELS
 MOMENTS = int(os.environ.get("DIST_MOMENTS", "2"))
 BACKEND = "--backend=mpi"
+GPUS = ["--backend=cuda", "--driver=emulated"]
 
 
 def start(family, ranks):
@@ -153,9 +156,11 @@ def check_reductions(work):
 
 
 class Ends(processes.Failures):
+    backend = [BACKEND]
+
     def begin(self, family, *options):
         return subprocess.Popen(
-            [*start(family, 2), processes.EXEC, self.bundle, BACKEND, "--random=1", "--repeat=1000000000", *options],
+            [*start(family, 2), processes.EXEC, self.bundle, *self.backend, "--random=1", "--repeat=1000000000", *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
@@ -317,6 +322,47 @@ class Ends(processes.Failures):
             assert list(named) == ["rank 0 (x=0)", "rank 1 (x=1)"], named
             for rank, number in named.items():
                 assert any(event["pid"] == number and event["name"].startswith("all_reduce") for event in events), rank
+
+
+class EndsOnGpus(Ends):
+    backend = GPUS
+
+    def __init__(self, work):
+        super().__init__(work, "--target=cuda")
+
+
+def check_gpus(work):
+    def execute(name, bundle, *before):
+        folder = os.path.join(work, name)
+        said = processes.succeed([*before, processes.EXEC, bundle, *GPUS, "--random=1", f"--output={folder}", "--profile", "--json"])
+        assert json.loads(said.splitlines()[-1])["profile"]["ranks"] == 2, said
+        return read(folder)
+
+    # One of them gathers rows, which go by MPI.
+    for model, schedule in ("gpt2", "sp"), ("graph", "parts"):
+        folder, bundle = os.path.join(work, model), os.path.join(work, model + ".dist")
+        os.mkdir(folder)
+        path = os.path.join(processes.examples(model), schedule + ".mlir")
+        with open(path, encoding="utf-8") as file:
+            axis = re.search(r'dist\.mesh @\w+ \["(\w+)"', file.read()).group(1)
+        module = processes.import_model(model, folder)
+        processes.run("dist-compile", module, "--schedule", path, f"--mesh={axis}=2", "--target=cuda", "-o", bundle, xunit.OPT_LEVEL)
+        alone = execute(model + "_alone", bundle)
+        for family in FAMILIES:
+            assert alone == execute(f"{model}_{family}", bundle, *start(family, 2)), (model, family)
+    training = processes.Training(work)
+    alone = training.train("alone", 4, "--save-every=2", *GPUS)
+    for family in FAMILIES:
+        assert alone == training.train(family, 4, "--save-every=2", *GPUS, before=start(family, 2)), family
+        compiler = [*start(family, 2), os.path.abspath("tools/dist-run"), module, *GPUS, "--random=1"]
+        Ends.say([*compiler, "--verify"], "--verify needs the ranks of one host")
+        Ends.say([*start(family, 2), processes.EXEC, bundle, *GPUS, "-n", "2"], "-n with --backend cuda: mpirun starts the ranks")
+        Ends.say([*start(family, 2), processes.EXEC, bundle, *GPUS, "--reductions=mpi"], "--reductions mpi: these are MPI's own: give --backend mpi")
+        Ends.say([*start(family, 3), processes.EXEC, bundle, *GPUS, "--random=1"], "has 2 devices, and MPI has started 3 processes: mpirun -n 2")
+        ends = EndsOnGpus(os.path.join(work, family))
+        for rank in range(2):
+            ends.end_rank(signal.SIGKILL, rank, f"rank {rank} (x={rank}): its process ", family=family, moments=1)
+        ends.end_rank(signal.SIGSTOP, 1, "rank 1 (x=1): its process ", "--timeout=4", family=family, least=4.0, moments=1)
 
 
 def check_lacks_weights(work):
@@ -511,6 +557,7 @@ def main():
             add("reductions", check_reductions)
             both = ways(FAMILIES)
             add("train", lambda work: processes.Training(work).check(*(way(2) for way in both)))
+            add("gpus", check_gpus)
             add("results", lambda work: processes.check_result_windows(work, [(start(family, 4), [BACKEND], 170) for family in FAMILIES]))
             add("inputs", check_inputs)
             add("compiles_once", check_compiles_once)

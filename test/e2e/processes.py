@@ -261,12 +261,12 @@ def write_indices(work, values):
 class Failures:
     """A program of two ranks that runs for long."""
 
-    def __init__(self, work):
+    def __init__(self, work, *options):
         self.work = work
         module, self.bundle = os.path.join(work, "loop.mlir"), os.path.join(work, "loop.dist")
         with open(module, "w", encoding="utf-8") as file:
             file.write(LOOP)
-        run("dist-compile", module, "-o", self.bundle)
+        run("dist-compile", module, "-o", self.bundle, *options)
 
     def start(self, *options):
         # A session of its own, by which its processes are found.

@@ -24,6 +24,7 @@ public:
   int64_t rank() const override { return 0; }
   int64_t size() const override { return 1; }
   int64_t sizeOfHost() const override { return 1; }
+  int64_t rankOfHost() const override { return 0; }
   int64_t send(int64_t, int32_t tag, const void *data, int64_t bytes) override {
     EXPECT_LE(bytes, most);
     sent[tag].emplace_back(static_cast<const char *>(data), bytes);

@@ -73,9 +73,10 @@ std::string runMessages(const Topology &topology, Body body,
 /// results back. All else is the host's.
 class OnDevice final : public Backend {
 public:
-  OnDevice(const cuda::Driver &driver, dist_rank &rank, cuda::NcclId *id)
+  OnDevice(const cuda::Driver &driver, dist_rank &rank,
+           const CudaRank::ExchangeTexts &exchange)
       : topology(rank.topology), host(rank.backend),
-        device(driver, rank, /*program=*/nullptr, id) {}
+        device(driver, rank, /*program=*/nullptr, rank.index, exchange) {}
 
   bool collective(const CollectiveCall &call) override {
     auto [in, out] = bytesOf(call, topology.comms[call.comm]);
@@ -139,14 +140,13 @@ std::string runProcesses(const Topology &topology, Body body,
     ProcessesRun run(topology, {}, 1 << 22, 1 << 16,
                      std::chrono::milliseconds(milliseconds),
                      std::chrono::milliseconds(milliseconds));
-    auto *id = static_cast<cuda::NcclId *>(
-        run.shared().allocate(sizeof(cuda::NcclId)));
     run.answer = [](int64_t, Message) { return std::nullopt; };
     bool ok = run.run([&](dist_rank &host) {
       std::unique_ptr<OnDevice> device;
       if (onDevices)
         device = std::make_unique<OnDevice>(
-            *new cuda::Driver("tools/dist-driver-emulated.so"), host, id);
+            *new cuda::Driver("tools/dist-driver-emulated.so"), host,
+            [&](std::string &text) { return run.exchange(host, text); });
       dist_rank withDevice(host.topology, host.index,
                            device ? *device : host.backend);
       dist_rank &rank = device ? withDevice : host;

@@ -216,7 +216,8 @@ void RunToolOptions::check() const {
   CheckOptions checking = getCheckOptions();
   findTolerance(checking, checking.precision);
   checkApply(*this);
-  if (verifies() && backend == "mpi")
-    throw host::Error("--verify needs the ranks of one host: leave out "
-                      "--backend mpi, or give -n; the bits are the same");
+  if (verifies() &&
+      (backend == "mpi" || (backend == "cuda" && host::areStartedTogether())))
+    throw host::Error("--verify needs the ranks of one host: start one process "
+                      "without MPI; the bits are the same");
 }
