@@ -190,6 +190,8 @@ int main(int argc, char **argv) {
       {Kind::Text, "place|mpi", {"place", "mpi"}});
   add("--driver", options.run.driver, driverHelp,
       {Kind::Text, "emulated|FILE.so"});
+  add("--graph", options.run.graph, graphHelp,
+      {Kind::Text, "compute|off", {"compute", "off"}});
   add("--port", options.run.port, portHelp, {Kind::Whole, "N"});
   add("--repeat", options.run.repeat, repeatHelp, {Kind::Whole, "N"});
   add("--trace", options.trace,

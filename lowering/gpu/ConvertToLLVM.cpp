@@ -68,9 +68,16 @@ struct LaunchKernel : ConvertOpToLLVMPattern<func::CallOp> {
         loc, op.getOperands(), adaptor.getOperands(), rewriter,
         /*useBarePtrCallConv=*/true);
     for (auto [i, value] : llvm::enumerate(values)) {
-      if (value.getType().isInteger(1))
-        value =
-            LLVM::ZExtOp::create(rewriter, loc, rewriter.getI8Type(), value);
+      // The bits beyond are zero: the same call has the same values.
+      Type type = value.getType();
+      if (!isa<LLVM::LLVMPointerType>(type)) {
+        Type bits = rewriter.getIntegerType(type.getIntOrFloatBitWidth());
+        if (type != bits)
+          value = LLVM::BitcastOp::create(rewriter, loc, bits, value);
+        if (!bits.isInteger(64))
+          value =
+              LLVM::ZExtOp::create(rewriter, loc, rewriter.getI64Type(), value);
+      }
       Value slot = LLVM::GEPOp::create(rewriter, loc, slots.getType(),
                                        rewriter.getI64Type(), slots,
                                        ArrayRef<LLVM::GEPArg>{int32_t(i)});

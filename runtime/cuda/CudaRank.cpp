@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <set>
@@ -24,7 +25,7 @@ static DevicePtr addressOf(const void *pointer) {
 
 CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
                    const Program *program, int64_t placeOnHost,
-                   const ExchangeTexts &exchange)
+                   const ExchangeTexts &exchange, bool usesGraphs)
     : rank(host.topology, host.index, *this), driver(driver),
       topology(host.topology), host(host.backend), trace(driver) {
   int count = 0;
@@ -39,6 +40,14 @@ CudaRank::CudaRank(const Driver &driver, const dist_rank &host,
     loadKernels(*program);
     if (dlsym(program->code.get(), "dist_products"))
       startProducts();
+    if (usesGraphs)
+      graphs = std::make_unique<Graphs>(
+          driver, streamOf(0), [this](const Graphs::Work &work) {
+            if (work.kernel < 0)
+              queueProduct(work.product);
+            else
+              queueKernel(work.kernel, work.values.size(), work.values.data());
+          });
   }
   if (topology.comms.empty())
     return;
@@ -80,6 +89,10 @@ bool CudaRank::findSharedGpus(const ExchangeTexts &exchange) {
   for (const Uuid &one : all)
     sharesGpu |= !gpus.insert({one.bytes, sizeof one.bytes}).second &&
                  !driver.isEmulated();
+  if (sharesGpu && rank.index == 0)
+    std::fputs("note: several ranks share a GPU: collectives go through the "
+               "host's memory, not by NCCL\n",
+               stderr);
   return true;
 }
 
@@ -145,7 +158,8 @@ bool CudaRank::finish() {
 }
 
 CudaRank::~CudaRank() {
-  // While there is a context to free memory in.
+  // While there is a context to free memory in. Graphs before what they use.
+  graphs.reset();
   for (auto &exchange : exchanges)
     exchange.reset();
   for (auto &memory : memories)
@@ -187,12 +201,11 @@ void CudaRank::loadKernels(const Program &program) {
   Result result = driver.cuModuleLoadDataEx(&module, code, 2, options, values);
   driver.check(result, "the GPU's driver does not take the kernels" +
                            (log[0] ? ": " + std::string(log.c_str()) : ""));
-  std::string name;
   Kernel kernel;
-  while (lines >> name >> kernel.blocks >> kernel.threads) {
-    driver.check(
-        driver.cuModuleGetFunction(&kernel.function, module, name.c_str()),
-        "no kernel " + name);
+  while (lines >> kernel.name >> kernel.blocks >> kernel.threads) {
+    driver.check(driver.cuModuleGetFunction(&kernel.function, module,
+                                            kernel.name.c_str()),
+                 "no kernel " + kernel.name);
     kernels.push_back(kernel);
   }
 }
@@ -222,20 +235,29 @@ void CudaRank::endTraced(TraceEvent what) {
   trace.end(std::move(what), stream);
 }
 
-bool CudaRank::launch(int32_t number, int32_t count, const uint64_t *values) {
-  if (number < 0 || size_t(number) >= kernels.size())
-    return fail("kernel " + std::to_string(number) + " does not exist");
+void CudaRank::queueKernel(int32_t number, int32_t count,
+                           const uint64_t *values) {
   const Kernel &kernel = kernels[number];
   std::vector<void *> parameters(count);
   for (int32_t i = 0; i < count; ++i)
     parameters[i] = const_cast<uint64_t *>(values + i);
-  beginTraced(0);
   driver.check(driver.cuLaunchKernel(kernel.function, kernel.blocks, 1, 1,
                                      kernel.threads, 1, 1, /*sharedBytes=*/0,
                                      streamOf(0), parameters.data(), nullptr),
                "launch of kernel " + std::to_string(number));
+}
+
+bool CudaRank::launch(int32_t number, int32_t count, const uint64_t *values) {
+  if (number < 0 || size_t(number) >= kernels.size())
+    return fail("kernel " + std::to_string(number) + " does not exist");
+  if (graphs && !rank.tracing) {
+    graphs->launch(number, count, values);
+    return true;
+  }
+  beginTraced(0);
+  queueKernel(number, count, values);
   if (rank.tracing)
-    endTraced({.name = "kernel"});
+    endTraced({.name = kernels[number].name});
   return true;
 }
 
@@ -282,6 +304,7 @@ Exchange &CudaRank::exchangeOf(int32_t stream) {
 }
 
 bool CudaRank::collective(const CollectiveCall &call) {
+  endSegment(call.stream);
   int64_t sent = 0;
   beginTraced(call.stream);
   bool ok = call.plan || sharesGpu ? byHost(call, sent) : byNccl(call, sent);
@@ -345,10 +368,18 @@ bool CudaRank::byHost(const CollectiveCall &call, int64_t &sent) {
   bool isInPlace = call.in == call.out;
   CollectiveCall here = call;
   here.stream = 0; // is done when it returns
+  here.sent = &sent;
   here.in = given.get(host, isInPlace ? std::max(in, out) : in);
   here.out = isInPlace ? const_cast<void *>(here.in) : received.get(host, out);
-  return copyFrom(const_cast<void *>(here.in), call.in, in, call.stream) &&
-         host.collective(here) && copyTo(call.out, here.out, out, call.stream);
+  if (!copyFrom(const_cast<void *>(here.in), call.in, in, call.stream))
+    return false;
+  // The host says itself that it waits.
+  host.waitsElsewhere("");
+  if (!host.collective(here))
+    return false;
+  if (!pending.empty())
+    host.waitsElsewhere(topology.waitsIn(rank.index, pending.front().call));
+  return copyTo(call.out, here.out, out, call.stream);
 }
 
 void CudaRank::startProducts() {
@@ -356,11 +387,19 @@ void CudaRank::startProducts() {
   workspace = allocate(Products::workspaceBytes);
 }
 
+void CudaRank::queueProduct(const ContractCall &call) {
+  products->run(call, workspace.get(), streamOf(0));
+}
+
 bool CudaRank::contract(const ContractCall &call) {
   if (!products)
     startProducts();
+  if (graphs && !rank.tracing) {
+    graphs->contract(call);
+    return true;
+  }
   beginTraced(0);
-  products->run(call, workspace.get(), streamOf(0));
+  queueProduct(call);
   if (rank.tracing)
     endTraced({.name = "contract", .flops = arrangeLoops(call).flops()});
   return true;
@@ -371,6 +410,7 @@ bool CudaRank::convolve(const ConvolveCall &) {
 }
 
 bool CudaRank::eventRecord(int32_t number, int32_t stream) {
+  endSegment(stream);
   Event &event = events[number];
   if (!event)
     driver.check(driver.cuEventCreate(&event, EventDisableTiming),
@@ -380,6 +420,7 @@ bool CudaRank::eventRecord(int32_t number, int32_t stream) {
 }
 
 bool CudaRank::streamWait(int32_t stream, int32_t event) {
+  endSegment(stream);
   if (events[event])
     driver.check(driver.cuStreamWaitEvent(streamOf(stream), events[event], 0),
                  "cuStreamWaitEvent");
@@ -399,6 +440,7 @@ bool CudaRank::withOthers(const std::function<bool()> &work) {
 }
 
 bool CudaRank::streamSync(int32_t number) {
+  endSegment(number);
   Stream stream = streams[number];
   if (!stream)
     return true;
@@ -437,6 +479,7 @@ bool CudaRank::waitFor(Stream stream) {
 //===----------------------------------------------------------------------===//
 
 std::shared_ptr<void> CudaRank::allocate(int64_t bytes) {
+  endSegment(0);
   DevicePtr address = 0;
   size_t size = std::max<int64_t>(bytes, 1);
   Result result = driver.cuMemAlloc(&address, size);
@@ -457,6 +500,7 @@ std::shared_ptr<void> CudaRank::allocate(int64_t bytes) {
 
 bool CudaRank::copyTo(void *to, const void *from, int64_t bytes,
                       int32_t stream) {
+  endSegment(stream);
   if (bytes)
     driver.check(
         driver.cuMemcpyHtoDAsync(addressOf(to), from, bytes, streamOf(stream)),
@@ -466,6 +510,7 @@ bool CudaRank::copyTo(void *to, const void *from, int64_t bytes,
 
 bool CudaRank::copyFrom(void *to, const void *from, int64_t bytes,
                         int32_t stream) {
+  endSegment(stream);
   if (bytes)
     driver.check(
         driver.cuMemcpyDtoHAsync(to, addressOf(from), bytes, streamOf(stream)),
@@ -484,6 +529,8 @@ bool CudaRank::download(void *to, const void *from, int64_t bytes) {
 bool CudaRank::readStatus(const int64_t *word, int64_t &value) {
   // What has not come yet is asked for again, when all is done.
   value = 0;
+  if (graphs && graphs->isPutOff())
+    return true;
   Result state = driver.cuStreamQuery(streamOf(0));
   if (state == NotReady)
     return true;

@@ -12,6 +12,7 @@
 #include "dist/Program.h"
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/DeviceTrace.h"
+#include "runtime/cuda/Graphs.h"
 #include "runtime/cuda/Nccl.h"
 #include "runtime/cuda/Products.h"
 #include "runtime/messages/Exchange.h"
@@ -32,10 +33,11 @@ public:
 
   /// Loads the program's kernels, if any, to the device whose number is the
   /// rank's place among those of its machine; the first follows the last. To be
-  /// used by the thread that makes it. `host` meets the others. Throws Error.
+  /// used by the thread that makes it. `host` meets the others. What each step
+  /// queues alike is a graph if it `usesGraphs` (Graphs.h). Throws Error.
   CudaRank(const cuda::Driver &driver, const dist_rank &host,
            const Program *program, int64_t placeOnHost,
-           const ExchangeTexts &exchange);
+           const ExchangeTexts &exchange, bool usesGraphs);
   ~CudaRank() override;
 
   /// What the program is run on.
@@ -66,6 +68,7 @@ public:
 
 private:
   struct Kernel {
+    std::string name; // in the PTX
     cuda::Function function;
     unsigned blocks, threads;
   };
@@ -89,6 +92,13 @@ private:
 
   void loadKernels(const Program &program);
   void startProducts();
+  void queueKernel(int32_t number, int32_t count, const uint64_t *values);
+  void queueProduct(const ContractCall &call);
+  /// Something else is queued on a stream, or waited for.
+  void endSegment(int32_t stream) {
+    if (stream == 0 && graphs)
+      graphs->flush();
+  }
   bool findSharedGpus(const ExchangeTexts &exchange);
   bool connect(const ExchangeTexts &exchange);
   Exchange &exchangeOf(int32_t stream);
@@ -136,6 +146,8 @@ private:
   /// By stream, as they are needed.
   std::array<std::unique_ptr<cuda::DeviceMemory>, numStreams> memories;
   std::array<std::unique_ptr<Exchange>, numStreams> exchanges;
+  /// Of stream 0.
+  std::unique_ptr<cuda::Graphs> graphs;
   /// Made when it is first needed, with memory that it works in.
   std::unique_ptr<Products> products;
   std::shared_ptr<void> workspace;

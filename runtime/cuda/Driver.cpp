@@ -61,9 +61,12 @@ Driver::Driver(const std::string &name) : loaded(load(name)) {
   auto find =
       reinterpret_cast<GetProcAddress>(dlsym(loaded, "cuGetProcAddress_v2"));
 #define DIST_CUDA_FIND(function, parameters)                                   \
-  if (find(#function, reinterpret_cast<void **>(&function), kApiVersion, 0,    \
-           nullptr) != Success ||                                              \
-      !function)                                                               \
+  if (Result result = find(#function, reinterpret_cast<void **>(&function),    \
+                           kApiVersion, 0, nullptr);                           \
+      result == StubLibrary)                                                   \
+    throw Error(pathOf(name) + " is the stub of NVIDIA's toolkit, for "        \
+                               "linking: it is no driver");                    \
+  else if (result != Success || !function)                                     \
     throw Error("NVIDIA's driver has no " #function                            \
                 ": it is older than CUDA 12");
   DIST_CUDA_FUNCTIONS(DIST_CUDA_FIND)

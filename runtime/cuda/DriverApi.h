@@ -47,6 +47,7 @@ enum Result : int {
   InvalidValue = 1,
   OutOfMemory = 2,
   NotInitialized = 3,
+  StubLibrary = 34,
   NoDevice = 100,
   InvalidDevice = 101,
   InvalidImage = 200,

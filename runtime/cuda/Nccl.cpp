@@ -18,12 +18,13 @@ static constexpr int kOldest = 2700;
 std::string NcclLibrary::nameOf(int version) {
   int unit = version < 10000 ? 1000 : 10000;
   return std::to_string(version / unit) + "." +
-         std::to_string(version % unit / 100);
+         std::to_string(version % unit / 100) + "." +
+         std::to_string(version % 100);
 }
 
 NcclLibrary::NcclLibrary(const Driver &driver) {
   if (const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
-      blocking && std::string(blocking) == "1")
+      blocking && std::string(blocking) == "1" && !driver.isEmulated())
     throw Error("CUDA_LAUNCH_BLOCKING=1: NCCL hangs with it; unset it");
   void *library =
       driver.isEmulated()

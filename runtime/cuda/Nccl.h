@@ -24,7 +24,7 @@ public:
   /// Of the emulated driver its stand-in. Throws Error.
   explicit NcclLibrary(const Driver &driver);
 
-  /// As NCCL has it; and "2.28".
+  /// As NCCL has it; and "2.28.3".
   int version = 0;
   static std::string nameOf(int version);
 

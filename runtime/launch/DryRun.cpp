@@ -147,8 +147,8 @@ struct KnownWeights {
       }
     }
     if (!missing.names.empty())
-      run.problems.push_back(path + ": parameters not in this file:" +
-                             missing.text());
+      run.problems.push_back(path +
+                             ": parameters not in this file:" + missing.text());
   }
 
   const Tensor *find(const TensorDesc &desc) const {
@@ -160,8 +160,7 @@ struct KnownWeights {
 } // namespace
 
 static DryRun::Rank describeRank(const Program &program,
-                                 const KnownWeights &weights,
-                                 int64_t rank) {
+                                 const KnownWeights &weights, int64_t rank) {
   const Manifest &manifest = program.manifest;
   Topology place;
   place.mesh = manifest.mesh;
@@ -296,7 +295,8 @@ std::string dist::describeDryRun(const DryRun &run) {
     text << "nothing was found that a run would fail for: a rank may hold "
          << formatBytes(run.memory) << "\n";
   else if (run.problems.empty())
-    text << "nothing was found that a run would fail for; for a GPU's memory, "
-            "say how much it has: --rank-memory 80GiB\n";
+    text << "whether it fits is not checked: for a GPU's memory, say how much "
+            "it has: --rank-memory 80GiB; nothing else was found that a run "
+            "would fail for\n";
   return text.str();
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 using namespace dist;
 
@@ -38,9 +39,15 @@ static const BackendLauncher &findLauncher(const RunOptions &options) {
   const BackendLauncher &found = findLauncher(options.backend);
   if (&found != &cudaLauncher())
     return found;
-  // Among processes that MPI has started, each is a rank.
+  // Among processes that MPI has started, each is a rank; not if these have
+  // started torchrun.
   std::optional<StartedAs> as = findStartedBeside();
-  return as && as->kind != Starter::Torchrun ? mpiCudaLauncher() : found;
+  const char *size = std::getenv("WORLD_SIZE");
+  bool isOfTorchrun = as && std::getenv("LOCAL_WORLD_SIZE") && size &&
+                      size != std::to_string(as->size);
+  return as && as->kind != Starter::Torchrun && !isOfTorchrun
+             ? mpiCudaLauncher()
+             : found;
 }
 
 static bool isOfMpi(const BackendLauncher &launcher) {
@@ -72,12 +79,19 @@ static void checkBackend(const RunOptions &options) {
       &launcher == &cudaLauncher() || &launcher == &mpiCudaLauncher();
   if (!isOnGpu && !options.driver.empty())
     throw Error("--driver is for GPUs: give --backend cuda");
+  if (!isOnGpu && !options.graph.empty())
+    throw Error("--graph is for GPUs: give --backend cuda");
+  if (!options.graph.empty() && options.graph != "off" &&
+      options.graph != "compute")
+    throw Error("--graph " + options.graph + ": expected off or compute");
   if (isOnGpu && (!options.streams.hasThreads() || options.link.enabled()))
     throw Error(std::string(options.link.enabled() ? "--link" : "--streams") +
                 " is for ranks on CPUs: --backend cuda does not have it yet");
   if (reductions == "mpi" && &launcher != &mpiLauncher())
     throw Error("--reductions mpi: these are MPI's own: give --backend mpi");
-  if (!isOfMpi(launcher)) {
+  // Of one process, MPI has no say.
+  bool isAlone = &launcher == &cudaLauncher() && findStartedAs();
+  if (!isOfMpi(launcher) && !isAlone) {
     if (!options.bindAddress.empty() || options.port)
       throw Error(std::string(options.port ? "--port" : "--bind-address") +
                   " is for ranks on several hosts: give --backend mpi");
@@ -102,6 +116,10 @@ static void checkBackend(const RunOptions &options) {
     throw Error("--timeout " + std::string(text) +
                 ": must be more than 0 seconds, and less than 10^9");
   }
+}
+
+bool dist::areRanksOfMpi(const RunOptions &options) {
+  return isOfMpi(findLauncher(options));
 }
 
 /// The one that `begin` has begun.

@@ -319,12 +319,19 @@ struct SentSteps final : StepSource {
   const Inputs *inputs() override {
     std::string text;
     if (session->rank == 0)
-      text = writeInputs(goesOn ? &values : nullptr);
+      text = writeInputs(goesOn ? &values : nullptr) +
+             (control.readsArguments() ? '1' : '0');
     if (!run.broadcast(session->rank, link, text))
       throw Error("the run has failed");
-    if (session->rank != 0)
+    if (session->rank != 0) {
+      reads = text.back() == '1';
+      text.pop_back();
       goesOn = readInputs(text, values);
+    }
     return goesOn ? &values : nullptr;
+  }
+  bool readsArguments() const override {
+    return session->rank == 0 ? control.readsArguments() : reads;
   }
 
   MessagesRun &run;
@@ -333,6 +340,8 @@ struct SentSteps final : StepSource {
   const Arguments &arguments;
   StepControl &control;
   bool isFirst = true, goesOn = true;
+  /// Of the root's control, as of the last step.
+  bool reads = true;
   Inputs values;
 };
 
@@ -397,7 +406,8 @@ struct MpiLauncher final : BackendLauncher {
 
 } // namespace
 
-static void checkSize(const Manifest &manifest, int64_t processes) {
+static void checkSize(const Manifest &manifest, int64_t processes,
+                      const std::string &backend) {
   int64_t ranks = manifest.mesh.size();
   if (ranks == processes)
     return;
@@ -409,7 +419,7 @@ static void checkSize(const Manifest &manifest, int64_t processes) {
                remedy;
     if (as->kind == Starter::Torchrun)
       remedy = ", as torchrun is none of MPI's starters" + remedy;
-    throw Error("--backend mpi: " + as->command + " has started " +
+    throw Error("--backend " + backend + ": " + as->command + " has started " +
                 std::to_string(as->size) +
                 " processes, and MPI knows of 1 of them" + remedy);
   }
@@ -511,7 +521,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
                 ": nobody has called dist::begin");
   const Manifest &manifest = program.manifest;
   MpiLibrary &library = *session->library;
-  checkSize(manifest, library.size());
+  checkSize(manifest, library.size(), name());
   Topology topology = topologyOf(manifest);
   ControlRoot *root = session->root.get();
   ControlMember *member = session->member.get();
@@ -555,9 +565,11 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
         reduce.at(one.comm) = true;
     link.useReductions(topology, reduce);
   }
-  auto &run = *new MessagesRun(
-      topology, {options.link, options.streams, options.directConvolutions},
-      {{session->rank, &link}}, spins ? 1 : 0);
+  auto &run = *new MessagesRun(topology,
+                               {options.link, options.streams,
+                                options.directConvolutions,
+                                /*pinsRanks=*/!isOnGpus},
+                               {{session->rank, &link}}, spins ? 1 : 0);
   auto &executor = *new Executor(program, arguments, options.padding);
   for (const auto &[index, part] : parts.get())
     executor.give(index, part);
@@ -568,21 +580,26 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   });
   // A rank that waits in NCCL or in the GPU's driver may never see it. That of
   // others which are stopped is noticed before.
-  auto limit =
-      timeoutOf(options, /*defaultSeconds=*/600) + std::chrono::seconds(3);
+  auto limit = timeoutOf(options, /*defaultSeconds=*/600);
   if (member) {
     member->onQuestion([&](const Message &question) {
       return answerPart(manifest, executor, question);
     });
     member->onBeat([&run, member, limit] {
-      if (run.limitElsewhere(limit))
+      // The root knows of more.
+      if (run.limitElsewhere(limit, std::chrono::seconds(6)))
         member->fail(run.message());
       return SignOfLife{run.describe(), run.stand().write()};
     });
   } else {
     root->onStandings([&run, limit](const std::vector<std::string> &others) {
-      if (run.limitElsewhere(limit))
-        return run.message();
+      if (run.limitElsewhere(limit, std::chrono::seconds(3))) {
+        std::string message = run.message();
+        for (const std::string &other : others)
+          for (const std::string &line : Standing::read(other).lines)
+            message += "\n  " + line;
+        return message;
+      }
       std::vector<Standing> all{run.stand()};
       for (size_t i = 0; all.back().isStuck && i < others.size(); ++i)
         all.push_back(Standing::read(others[i]));
@@ -596,10 +613,12 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
     if (isOnGpus) {
       // Not destroyed, as memory of others' messages is not.
       auto &driver = *new cuda::Driver(options.driver);
-      auto *made = new CudaRank(driver, host, &program, library.rankOfHost(),
-                                [&](std::string &text) {
-                                  return run.exchange(host.index, link, text);
-                                });
+      auto *made = new CudaRank(
+          driver, host, &program, library.rankOfHost(),
+          [&](std::string &text) {
+            return run.exchange(host.index, link, text);
+          },
+          options.usesGraphs());
       device = &made->rank;
     }
     dist_rank &rank = device ? *device : host;

@@ -196,7 +196,8 @@ struct CudaLauncher final : ProcessesLauncher {
     auto &driver = *new cuda::Driver(options.driver);
     auto *made = new CudaRank(
         driver, host, &program, host.index,
-        [&](std::string &text) { return run.exchange(host, text); });
+        [&](std::string &text) { return run.exchange(host, text); },
+        options.usesGraphs());
     return &made->rank;
   }
 };
@@ -223,7 +224,8 @@ RanksResult ProcessesLauncher::run(const Program &program,
   const Manifest &manifest = program.manifest;
   int64_t ranks = manifest.mesh.size();
   ProcessesRun run(topologyOf(manifest),
-                   {options.link, options.streams, options.directConvolutions},
+                   {options.link, options.streams, options.directConvolutions,
+                    /*pinsRanks=*/manifest.target == "cpu"},
                    rankBytes(manifest),
                    Places::bytesOf(manifest) + SharedInputs::bytesOf(manifest),
                    timeoutOf(options),

@@ -62,8 +62,10 @@ Profile dist::makeProfile(const std::vector<TraceEvent> &events,
   double ranks = std::max<size_t>(spans.size(), 1);
   for (const auto &[rank, span] : spans) {
     profile.micros += (span.last - span.first) / 1e3 / ranks;
-    profile.idleMicros +=
-        std::max<int64_t>(span.last - span.first - span.busy, 0) / 1e3 / ranks;
+    double idle =
+        std::max<int64_t>(span.last - span.first - span.busy, 0) / 1e3;
+    profile.idleMicros += idle / ranks;
+    profile.mostIdleMicros = std::max(profile.mostIdleMicros, idle);
   }
   for (auto &[key, sum] : sums) {
     for (double *number : {&sum.row.calls, &sum.row.bytesSent, &sum.row.flops})
@@ -81,38 +83,53 @@ Profile dist::makeProfile(const std::vector<TraceEvent> &events,
   return profile;
 }
 
+/// "1.2 M", of what is counted in units.
+static std::string scale(double number) {
+  static const char *const prefixes[] = {"", "k", "M", "G", "T"};
+  int which = 0;
+  for (; number >= 1000 && which < 4; ++which)
+    number /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g %s", number, prefixes[which]);
+  return text;
+}
+
 std::string dist::formatProfile(const Profile &profile) {
   char line[160];
-  auto percent = [&](double micros) {
-    return profile.micros > 0 ? 100 * micros / profile.micros : 0;
-  };
   std::snprintf(line, sizeof line,
-                "the last run of an average rank of %lld: %.3f ms\n",
+                "the last run, an average rank of %lld: %.3f ms\n",
                 static_cast<long long>(profile.ranks), profile.micros / 1e3);
   std::string text = line;
-  text += "        us   us, most      %    calls  rate          what\n";
+  std::snprintf(line, sizeof line, "%10s %10s %6s %7s %10s  %-13s  %s\n", "us",
+                "us, most", "%", "calls", "sent", "rate", "what");
+  text += line;
   auto add = [&](double micros, double most, const std::string &calls,
-                 const std::string &rate, const std::string &what) {
-    std::snprintf(line, sizeof line, "%10.1f %10.1f %6.1f %8s  %-12s  ", micros,
-                  most, percent(micros), calls.c_str(), rate.c_str());
+                 const std::string &sent, const std::string &rate,
+                 const std::string &what) {
+    double percent = profile.micros > 0 ? 100 * micros / profile.micros : 0;
+    std::snprintf(line, sizeof line, "%10.1f %10.1f %6.1f %7s %10s  %-13s  ",
+                  micros, most, percent, calls.c_str(), sent.c_str(),
+                  rate.c_str());
     text += line + what + "\n";
   };
   for (const Profile::Row &row : profile.rows) {
-    char calls[32], rate[32] = "";
+    char calls[32];
     std::snprintf(calls, sizeof calls, "%.4g", row.calls);
-    if (row.flops > 0 && row.micros > 0)
-      std::snprintf(rate, sizeof rate, "%.4g GFLOP/s",
-                    row.flops / row.micros / 1e3);
-    else if (row.bytesSent > 0 && row.micros > 0)
-      std::snprintf(rate, sizeof rate, "%.3g GB/s",
-                    row.bytesSent / row.micros / 1e3);
-    add(row.micros, row.mostMicros, calls, rate,
+    std::string sent, rate;
+    if (row.bytesSent > 0)
+      sent = scale(row.bytesSent) + "B";
+    double seconds = row.micros / 1e6;
+    if (row.flops > 0 && seconds > 0)
+      rate = scale(row.flops / seconds) + "FLOP/s";
+    else if (row.bytesSent > 0 && seconds > 0)
+      rate = scale(row.bytesSent / seconds) + "B/s";
+    add(row.micros, row.mostMicros, calls, sent, rate,
         row.what + (row.module.empty() ? "" : " " + row.module) +
             (row.isBeside ? " (beside computation)" : ""));
   }
   if (!profile.rows.empty())
-    add(profile.idleMicros, profile.idleMicros, "", "",
-        "none of these, or only what is beside computation");
+    add(profile.idleMicros, profile.mostIdleMicros, "", "", "",
+        "nothing, or only what is beside computation");
   return text;
 }
 
@@ -130,6 +147,7 @@ std::string dist::formatProfileJson(const Profile &profile) {
   nlohmann::ordered_json all = {{"ranks", profile.ranks},
                                 {"us", profile.micros},
                                 {"idle_us", profile.idleMicros},
+                                {"most_idle_us", profile.mostIdleMicros},
                                 {"rows", std::move(rows)}};
   return all.dump(-1, ' ', false,
                   nlohmann::ordered_json::error_handler_t::replace);

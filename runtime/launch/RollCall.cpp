@@ -93,7 +93,7 @@ static std::string describeMissing(const Starter &starter, const StartedAs &as,
   else
     text << (here.size() == 1 ? "rank " : "ranks ") << list(here)
          << (here.size() == 1 ? " is" : " are") << " there, no other";
-  text << "; start the same program, with --backend mpi, in each";
+  text << "; start the same program, with the same --backend, in each";
   return text.str();
 }
 

@@ -25,7 +25,8 @@ static constexpr struct {
      "overlap overlap-memory plan recompute schedule schedule-name statistics "
      "target turns v weights"},
     {"dist-exec",
-     "backend bind-address driver dry-run input inputs json link mpi n output "
+     "backend bind-address driver dry-run graph input inputs json link mpi n "
+     "output "
      "port profile random rank-memory ranks reductions repeat streams timeout "
      "trace weights"},
     {"dist-import", "bind locations o operators weights"},
@@ -36,6 +37,7 @@ static constexpr struct {
     {"dist-run",
      "accumulate allow-nonfinite allow-unmatched assume-masks atol backend "
      "bind bind-address curve data driver dump-spmd expect fuse-transposes "
+     "graph "
      "halos "
      "in-order input inputs join-halos json link loss loss-of machine mcpu "
      "mesh mpi n opt-level optimizer output overlap overlap-memory "

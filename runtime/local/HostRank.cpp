@@ -63,6 +63,8 @@ void HostRank::addTrace(std::vector<TraceEvent> events) {
 bool HostRank::perform(const CollectiveCall &call, int64_t calledAt) {
   int64_t start = rank.tracing ? nowNanos() : 0, bytesSent = 0;
   bool ok = together(call, calledAt, bytesSent);
+  if (call.sent)
+    *call.sent = bytesSent;
   if (rank.tracing)
     work[call.stream].trace.push_back({collectiveName(call.kind), index,
                                        call.stream, call.site, start,

@@ -90,7 +90,7 @@ void HostRun::giveBack(void *pages, int64_t bytes) {
 void HostRun::runRank(HostRank &rank,
                       const std::function<int32_t(dist_rank &)> &body) {
   // The scheduler may keep two busy threads on one core for seconds.
-  if (places.mesh.size() <= int64_t(cpus.size()))
+  if (options.pinsRanks && places.mesh.size() <= int64_t(cpus.size()))
     pinTo(cpus[rank.index]);
   describeThread(places.describe(rank.index));
   Waiting::takeSlot(rank.index * numStreams);

@@ -27,6 +27,9 @@ struct HostOptions {
   EmulatedLink link = {};
   StreamMode streams = {};
   bool directConvolutions = false;
+  /// Whether each has a core of its own where there are enough. With a GPU its
+  /// libraries' threads would all be there.
+  bool pinsRanks = true;
 };
 
 class HostRun {

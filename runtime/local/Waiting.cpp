@@ -228,10 +228,11 @@ void Waiting::waitElsewhere(const std::string &line) {
   std::snprintf(slot.line, sizeof slot.line, "%s", line.c_str());
 }
 
-void Waiting::limitElsewhere(std::chrono::milliseconds most) {
+void Waiting::limitElsewhere(std::chrono::milliseconds most,
+                             std::chrono::milliseconds grace) {
   constexpr int64_t kLong = 3'000'000'000;
   int64_t now = nowNanos(),
-          since = now - std::chrono::nanoseconds(most).count();
+          since = now - std::chrono::nanoseconds(most + grace).count();
   if (now - std::exchange(looked, now) > kLong)
     looksSince = now;
   if (looksSince > since || failed())
@@ -240,9 +241,10 @@ void Waiting::limitElsewhere(std::chrono::milliseconds most) {
   for (const Slot &slot : std::span(slots, numSlots)) {
     if (slot.state != State::Elsewhere || slot.since > since)
       continue;
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%g", most.count() / 1000.0);
     std::string message = "nothing has come of what a rank waits for, for " +
-                          std::to_string(most.count() / 1000.0) +
-                          " s (--timeout)";
+                          std::string(seconds) + " s (--timeout gives more)";
     for (const std::string &line : describeLocked())
       message += "\n  " + line;
     return failLocked(message);

@@ -72,6 +72,7 @@ void Exchange::greet() {
     hello.call = *call;
     hello.call.in = hello.call.out = nullptr;
     hello.call.plan = nullptr;
+    hello.call.sent = nullptr;
     hello.call.pairs = nullptr;
     hello.call.numPairs = 0;
     send(i, &hello, sizeof hello);

@@ -102,7 +102,8 @@ bool MessagesRun::broadcast(int64_t rank, PointToPoint &link,
 bool MessagesRun::exchange(int64_t rank, PointToPoint &link,
                            std::string &text) {
   int64_t ranks = places.mesh.size(), bytes = text.size();
-  std::string all = text;
+  const std::string &own = exchanged.emplace_back(text);
+  std::string &all = exchanged.emplace_back(text);
   {
     CallLedger::Entry entry(ledger, rank, {kGiven, numStreams}, nullptr,
                             /*waits=*/rank == 0);
@@ -110,7 +111,7 @@ bool MessagesRun::exchange(int64_t rank, PointToPoint &link,
     std::vector<PointToPoint::Incoming> receives;
     all.resize(ranks * bytes);
     if (rank != 0)
-      sends.push_back({0, text.data(), bytes});
+      sends.push_back({0, own.data(), bytes});
     for (int64_t from = 1; rank == 0 && from < ranks; ++from)
       receives.push_back({from, all.data() + from * bytes, bytes});
     PointToPoint::Requests requests;
@@ -119,6 +120,6 @@ bool MessagesRun::exchange(int64_t rank, PointToPoint &link,
       return false;
   }
   bool ok = broadcast(rank, link, all);
-  text = std::move(all);
+  text = all;
   return ok;
 }

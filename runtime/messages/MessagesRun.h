@@ -13,6 +13,7 @@
 #include "runtime/messages/Standing.h"
 
 #include <atomic>
+#include <deque>
 #include <utility>
 
 namespace dist {
@@ -46,10 +47,11 @@ public:
   /// is all of them, by rank.
   bool exchange(int64_t rank, PointToPoint &link, std::string &text);
 
-  /// Fails the run if a rank has waited elsewhere for so long; whether it has
-  /// failed. To be called each second.
-  bool limitElsewhere(std::chrono::milliseconds most) {
-    waiting->limitElsewhere(most);
+  /// Fails the run if a rank has waited elsewhere for so long (Waiting.h);
+  /// whether it has failed. To be called each second.
+  bool limitElsewhere(std::chrono::milliseconds most,
+                      std::chrono::milliseconds grace) {
+    waiting->limitElsewhere(most, grace);
     return failed();
   }
   /// Where the ranks of this process stand.
@@ -65,6 +67,8 @@ private:
   size_t cores;
   CallLedger ledger;
   std::atomic<bool> hasBegun{false};
+  /// Of messages that may be under way after a failure.
+  std::deque<std::string> exchanged;
 };
 
 } // namespace dist

@@ -308,7 +308,7 @@ void ProcessesRun::noticeStop(Process &process) {
     waiting->failForOthers(places.describe(process.rank) + ": its process " +
                            std::to_string(process.id) + " on " + machineName() +
                            " has been stopped for " +
-                           std::to_string(timeout.count() / 1000.0) + " s" +
+                           control::formatSeconds(timeout) +
                            waiting->describe(process.rank * numStreams));
   }
 }

@@ -70,6 +70,9 @@ struct CollectiveCall {
   const int64_t *pairs = nullptr;
   /// gather_rows, reduce_rows; each member has its own.
   const RowPlan *plan = nullptr;
+  /// If not null: becomes the bytes that this rank sends, as the manifest
+  /// counts them.
+  int64_t *sent = nullptr;
 
   const void *in = nullptr;
   void *out = nullptr;

@@ -118,6 +118,7 @@ def check_training(work):
     threads = training.train("threads", 4, "--save-every=2")
     gpu = training.train("gpu", 4, "--save-every=2", *on_gpu())
     near("the GPU", gpu, threads)
+    assert gpu == training.train("gpu_direct", 4, "--save-every=2", *on_gpu(), "--graph=off"), "graphs change bits"
     # From its own checkpoint it goes on with the same bits.
     assert gpu[1] == training.train("gpu_again", 4, resume("gpu", "step-2"), *on_gpu(":reverse"))[1]
     near("the GPU goes on from threads", (threads[0], training.train("gpu_threads", 4, resume("threads", "step-2"), *on_gpu())[1]), threads)

@@ -76,7 +76,8 @@ public:
   OnDevice(const cuda::Driver &driver, dist_rank &rank,
            const CudaRank::ExchangeTexts &exchange)
       : topology(rank.topology), host(rank.backend),
-        device(driver, rank, /*program=*/nullptr, rank.index, exchange) {}
+        device(driver, rank, /*program=*/nullptr, rank.index, exchange,
+               /*usesGraphs=*/false) {}
 
   bool collective(const CollectiveCall &call) override {
     auto [in, out] = bytesOf(call, topology.comms[call.comm]);

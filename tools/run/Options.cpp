@@ -40,6 +40,8 @@ RunToolOptions::RunToolOptions(cl::OptionCategory &category)
                  cl::value_desc("place|mpi"), cl::cat(category)),
       driver("driver", cl::desc(host::driverHelp),
              cl::value_desc("emulated|FILE.so"), cl::cat(category)),
+      graph("graph", cl::desc(host::graphHelp), cl::value_desc("compute|off"),
+            cl::cat(category)),
       timeout("timeout", cl::desc(host::timeoutHelp), cl::value_desc("SECONDS"),
               cl::cat(category)),
       inputs("input", cl::desc(getInputHelp()), cl::value_desc("NAME=VALUE"),
@@ -131,6 +133,7 @@ host::RunOptions RunToolOptions::getRunOptions() const {
   options.mpi = mpi;
   options.reductions = reductions;
   options.driver = driver;
+  options.graph = graph;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = !trace.empty();
@@ -216,8 +219,7 @@ void RunToolOptions::check() const {
   CheckOptions checking = getCheckOptions();
   findTolerance(checking, checking.precision);
   checkApply(*this);
-  if (verifies() &&
-      (backend == "mpi" || (backend == "cuda" && host::areStartedTogether())))
+  if (verifies() && host::areRanksOfMpi(getRunOptions()))
     throw host::Error("--verify needs the ranks of one host: start one process "
                       "without MPI; the bits are the same");
 }

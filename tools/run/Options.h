@@ -43,7 +43,7 @@ struct RunToolOptions {
   llvm::cl::opt<std::string> inputsFrom, mpi;
   llvm::cl::opt<int64_t> port;
   llvm::cl::opt<std::string> reductions;
-  llvm::cl::opt<std::string> driver;
+  llvm::cl::opt<std::string> driver, graph;
   llvm::cl::opt<double> timeout;
   llvm::cl::list<std::string> inputs;
   llvm::cl::opt<std::string> random, output, verify, reference;

@@ -70,6 +70,10 @@ struct RunOptions {
   /// Of "cuda": "" for NVIDIA's driver, "emulated" for one without a GPU, or a
   /// path.
   std::string driver;
+  /// What of a step is a graph of the GPU's driver: "off"; "compute" or "" for
+  /// what lies between two collectives.
+  std::string graph;
+  bool usesGraphs() const { return graph != "off"; }
   /// If not 0, the backend is "processes", and the mesh must have as many
   /// devices.
   int64_t processes = 0;
@@ -113,6 +117,10 @@ struct RunResult {
   /// run, all else here is empty.
   bool isRoot = true;
 };
+
+/// Whether MPI starts the ranks, so that they may be on several hosts. Throws
+/// Error.
+bool areRanksOfMpi(const RunOptions &options);
 
 /// Whether a starter of MPI has started others with this process.
 bool areStartedTogether();

@@ -64,6 +64,9 @@ inline constexpr char driverHelp[] =
     "With --backend cuda: emulated, which runs the GPU's code without a GPU, "
     "emulated:reverse or emulated:SEED in another order, or a library's path "
     "(default: NVIDIA's driver)";
+inline constexpr char graphHelp[] =
+    "With --backend cuda: what is a graph of the driver: compute, kernels and "
+    "products between two collectives (default); off, nothing";
 inline constexpr char reductionsHelp[] =
     "Sums of floats over ranks: place, in the order of ranks, with the same "
     "bits everywhere (default); mpi, as MPI has them, with --backend mpi: "

@@ -28,6 +28,8 @@ struct Profile {
   /// From the begin of the first to the end of the last; and how much of it is
   /// none of the rows that do not run beside computation.
   double micros = 0, idleMicros = 0;
+  /// The rank of which that is most.
+  double mostIdleMicros = 0;
   /// What takes most time is first.
   std::vector<Row> rows;
 };

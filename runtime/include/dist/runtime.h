@@ -142,7 +142,7 @@ DIST_API const void *dist_constant(dist_rank *rank, const void *from,
                                    int64_t bytes);
 
 /// Launches kernel `kernel` of the program's device code, on stream 0. Argument
-/// i is the first bytes of values[i].
+/// i is the first bytes of values[i], whose other bytes are zero.
 DIST_API int32_t dist_launch(dist_rank *rank, int32_t kernel, int32_t count,
                              const uint64_t *values);
 

@@ -41,4 +41,6 @@ for key, row in rows.items():
 spans = {rank: max(e["ts"] + e["dur"] for e in events if e["pid"] == rank) - min(e["ts"] for e in events if e["pid"] == rank) for rank in ranks}
 busy = {rank: sum(e["dur"] for e in events if e["pid"] == rank and "beside_computation" not in e["args"]) for rank in ranks}
 check("us", profile["us"], sum(spans.values()) / len(ranks))
-check("idle us", profile["idle_us"], sum(spans[rank] - busy[rank] for rank in ranks) / len(ranks))
+idle = [spans[rank] - busy[rank] for rank in ranks]
+check("idle us", profile["idle_us"], sum(idle) / len(ranks))
+check("most idle us", profile["most_idle_us"], max(idle))
