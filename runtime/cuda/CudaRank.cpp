@@ -529,8 +529,7 @@ bool CudaRank::download(void *to, const void *from, int64_t bytes) {
 bool CudaRank::readStatus(const int64_t *word, int64_t &value) {
   // What has not come yet is asked for again, when all is done.
   value = 0;
-  if (graphs && graphs->isPutOff())
-    return true;
+  endSegment(0);
   Result state = driver.cuStreamQuery(streamOf(0));
   if (state == NotReady)
     return true;

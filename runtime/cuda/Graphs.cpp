@@ -8,35 +8,18 @@
 using namespace dist;
 using namespace dist::cuda;
 
-/// Work that is noted: a program may have loops that never queue the same.
-static constexpr size_t kMostNoted = 1 << 18;
-/// What a graph is worth while.
-static constexpr size_t kLeast = 2;
+/// Memory: works that are noted, graphs, segments that differ in their values
+/// alone (a program may have loops that never queue the same).
+static constexpr size_t kMostNoted = 1 << 18, kMostGraphs = 1 << 12;
+static constexpr int kMostAlike = 1 << 10;
+/// Works of a graph. A longer segment is several, so that the device begins
+/// before the host has compared all.
+static constexpr size_t kLeast = 4, kMost = 1 << 10;
+static constexpr int kMostDiffer = 3;
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0xbf58476d1ce4e5b9ull;
   return hash ^ hash >> 29;
-}
-
-static uint64_t hashOf(int32_t kernel, int32_t count, const uint64_t *values) {
-  uint64_t hash = mix(0x9e3779b97f4a7c15ull, kernel);
-  for (int32_t i = 0; i < count; ++i)
-    hash = mix(hash, values[i]);
-  return hash;
-}
-
-static uint64_t hashOf(const ContractCall &call) {
-  uint64_t values[] = {reinterpret_cast<uint64_t>(call.loops),
-                       reinterpret_cast<uint64_t>(call.a),
-                       reinterpret_cast<uint64_t>(call.b),
-                       reinterpret_cast<uint64_t>(call.c)};
-  return hashOf(-1, 4, values);
-}
-
-static uint64_t hashOf(const Graphs::Work &work) {
-  return work.kernel < 0
-             ? hashOf(work.product)
-             : hashOf(work.kernel, work.values.size(), work.values.data());
 }
 
 /// The tables of loops are the program's constants.
@@ -52,77 +35,115 @@ Graphs::~Graphs() {
       driver.cuGraphExecDestroy(one->graph);
 }
 
-void Graphs::launchGraph(Segment &known) {
-  if (!known.graph) {
-    // The driver has no other way to make one of what a library queues.
-    Graph graph = nullptr;
-    driver.check(driver.cuStreamBeginCapture(stream, CaptureThreadLocal),
-                 "cuStreamBeginCapture");
-    try {
-      for (const Work &work : known.works)
-        queue(work);
-    } catch (...) {
-      driver.cuStreamEndCapture(stream, &graph);
-      throw;
-    }
-    driver.check(driver.cuStreamEndCapture(stream, &graph),
-                 "cuStreamEndCapture");
-    Result made = driver.cuGraphInstantiateWithFlags(&known.graph, graph, 0);
-    driver.cuGraphDestroy(graph);
-    driver.check(made, "cuGraphInstantiateWithFlags");
+/// False if the driver has no memory for it.
+bool Graphs::makeGraph(Segment &known) {
+  if (known.graph)
+    return true;
+  if (numGraphs == kMostGraphs)
+    return false;
+  // The driver has no other way to make one of what a library queues.
+  Graph graph = nullptr;
+  driver.check(driver.cuStreamBeginCapture(stream, CaptureThreadLocal),
+               "cuStreamBeginCapture");
+  Result made;
+  try {
+    for (const Work &work : known.works)
+      queue(work);
+    made = driver.cuStreamEndCapture(stream, &graph);
+  } catch (...) {
+    driver.cuStreamEndCapture(stream, &graph);
+    if (graph)
+      driver.cuGraphDestroy(graph);
+    throw;
   }
-  driver.check(driver.cuGraphLaunch(known.graph, stream), "cuGraphLaunch");
-  ++numLaunched;
+  if (made == Success)
+    made = driver.cuGraphInstantiateWithFlags(&known.graph, graph, 0);
+  if (graph)
+    driver.cuGraphDestroy(graph);
+  if (made == OutOfMemory)
+    return false;
+  driver.check(made, "a graph of kernels");
+  ++numGraphs;
+  return true;
 }
 
-/// It is not the same each time; the first works have been put off.
+/// It is another one than noted; the first works have been put off.
 void Graphs::forget(Segment &known, size_t putOff) {
-  known.isSteady = false;
+  ++known.differed;
+  known.isStale = true;
   for (size_t i = 0; i < putOff; ++i)
     queue(known.works[i]);
-  if (GraphExec graph = std::exchange(known.graph, nullptr))
+  if (GraphExec graph = std::exchange(known.graph, nullptr)) {
+    --numGraphs;
     driver.check(driver.cuGraphExecDestroy(graph), "cuGraphExecDestroy");
+  }
   // By the first one it is found.
   numNoted -= known.works.size() - 1;
   known.works.resize(1);
 }
 
-template <class Hash, class Same, class Make>
-void Graphs::add(Hash hash, Same isSame, Make make) {
-  if (mode == Mode::None) {
-    uint64_t key = mix(before, hash());
-    auto [first, last] = segments.equal_range(key);
-    for (auto it = first; it != last && !segment; ++it)
-      if (it->second->before == before && isSame(it->second->works[0]))
-        segment = it->second.get();
-    mode = segment && segment->isSteady ? Mode::Follow : Mode::Queue;
-    at = 0;
-    if (!segment && numNoted < kMostNoted) {
-      segment =
-          segments.emplace(key, std::make_unique<Segment>())->second.get();
-      segment->before = before;
-      mode = Mode::Record;
-    }
-  }
-  if (mode == Mode::Follow) {
-    if (at < segment->works.size() && isSame(segment->works[at])) {
-      ++at;
-      return;
-    }
+void Graphs::note(Work work) {
+  segment->works.push_back(std::move(work));
+  ++numNoted;
+}
+
+/// What the segment that begins with this call is.
+template <class Same>
+void Graphs::begin(uint64_t kind, uint64_t values, Same isSame) {
+  kinds = 0;
+  at = 0;
+  uint64_t key = mix(mix(before, kind), values);
+  auto [first, last] = segments.equal_range(key);
+  for (auto it = first; it != last && !segment; ++it)
+    if (it->second->before == before && isSame(it->second->works[0]))
+      segment = it->second.get();
+  if (segment && segment->differed == kMostDiffer) {
     mode = Mode::Queue;
-    forget(*segment, at);
-  }
-  if (mode == Mode::Record) {
-    segment->works.push_back(make());
-    ++numNoted;
-    queue(segment->works.back());
+  } else if (segment && segment->isStale) {
+    mode = Mode::Record;
+    segment->isStale = false;
+    segment->works.clear();
+    --numNoted;
+  } else if (segment) {
+    mode = Mode::Follow;
+  } else if (numNoted < kMostNoted && alike[mix(before, kind)] < kMostAlike) {
+    ++alike[mix(before, kind)];
+    mode = Mode::Record;
+    segment = segments.emplace(key, std::make_unique<Segment>())->second.get();
+    segment->before = before;
   } else {
-    queue(make());
+    mode = Mode::Queue;
   }
 }
 
+template <class Same, class Make>
+void Graphs::add(uint64_t kind, uint64_t values, Same isSame, Make make) {
+  if (at == kMost)
+    flush();
+  if (mode == Mode::None)
+    begin(kind, values, isSame);
+  kinds = mix(kinds, kind);
+  ++at;
+  if (mode == Mode::Follow) {
+    if (at <= segment->works.size() && isSame(segment->works[at - 1]))
+      return;
+    mode = Mode::Queue;
+    forget(*segment, at - 1);
+  }
+  if (mode == Mode::Record)
+    note(make());
+  queue(mode == Mode::Record ? segment->works.back() : make());
+}
+
 void Graphs::launch(int32_t kernel, int32_t count, const uint64_t *values) {
-  add([&] { return hashOf(kernel, count, values); },
+  auto hash = [&] {
+    uint64_t sum = 0;
+    for (int32_t i = 0; i < count; ++i)
+      sum = mix(sum, values[i]);
+    return sum;
+  };
+  add(
+      uint64_t(kernel) + 1, mode == Mode::None || at == kMost ? hash() : 0,
       [&](const Work &known) {
         return known.kernel == kernel && known.values.size() == size_t(count) &&
                std::equal(values, values + count, known.values.begin());
@@ -133,7 +154,11 @@ void Graphs::launch(int32_t kernel, int32_t count, const uint64_t *values) {
 }
 
 void Graphs::contract(const ContractCall &call) {
-  add([&] { return hashOf(call); },
+  uint64_t values = mix(mix(reinterpret_cast<uint64_t>(call.a),
+                            reinterpret_cast<uint64_t>(call.b)),
+                        reinterpret_cast<uint64_t>(call.c));
+  add(
+      reinterpret_cast<uint64_t>(call.loops), values,
       [&](const Work &known) {
         return known.kernel < 0 && ::isSame(known.product, call);
       },
@@ -145,18 +170,22 @@ void Graphs::contract(const ContractCall &call) {
 void Graphs::flush() {
   Mode ended = std::exchange(mode, Mode::None);
   Segment *known = std::exchange(segment, nullptr);
+  size_t calls = std::exchange(at, 0);
   if (ended == Mode::None)
     return;
-  if (ended == Mode::Record) {
-    for (const Work &work : known->works)
-      known->content = mix(known->content, hashOf(work));
-    known->isSteady = known->works.size() >= kLeast;
-  }
-  before = known ? known->content : 0;
+  before = kinds;
+  if (ended == Mode::Record)
+    known->kinds = kinds;
+  // What is too short is compared again, and queued.
   if (ended != Mode::Follow)
     return;
-  if (at == known->works.size())
-    launchGraph(*known);
-  else
-    forget(*known, at);
+  if (calls != known->works.size()) {
+    forget(*known, calls);
+  } else if (calls >= kLeast && makeGraph(*known)) {
+    driver.check(driver.cuGraphLaunch(known->graph, stream), "cuGraphLaunch");
+    ++numLaunched;
+  } else {
+    for (const Work &work : known->works)
+      queue(work);
+  }
 }

@@ -44,44 +44,51 @@ public:
   /// is queued on the stream, or waits for it. Throws Error.
   void flush();
 
-  /// Whether anything is put off.
-  bool isPutOff() const { return mode == Mode::Follow; }
   /// How many graphs have been launched.
   int64_t launched() const { return numLaunched; }
 
 private:
   struct Segment {
-    /// That of the segment before, by what it is made of.
+    /// The kernels and tables of the segment before, without their values.
     uint64_t before = 0;
     std::vector<Work> works;
-    uint64_t content = 0;
-    /// Whether it is the same each time, as far as is known.
-    bool isSteady = true;
+    /// Those of this one.
+    uint64_t kinds = 0;
+    /// How often it was another one than noted; from kMostDiffer on it is no
+    /// graph.
+    int differed = 0;
+    /// Whether it is to be noted again; its first work is there.
+    bool isStale = false;
     GraphExec graph = nullptr;
   };
   enum class Mode {
     None,   // no segment has begun
-    Record, // it is new: what comes is queued, and noted
+    Record, // what comes is queued, and noted
     Follow, // it is known: what comes is compared, and put off
     Queue   // what comes is queued
   };
 
-  template <class Hash, class Same, class Make>
-  void add(Hash hash, Same isSame, Make make);
-  void launchGraph(Segment &known);
+  template <class Same, class Make>
+  void add(uint64_t kind, uint64_t values, Same isSame, Make make);
+  template <class Same> void begin(uint64_t kind, uint64_t values, Same isSame);
+  void note(Work work);
+  bool makeGraph(Segment &known);
   void forget(Segment &known, size_t putOff);
 
   const Driver &driver;
   const Stream stream;
   const std::function<void(const Work &)> queue;
-  /// By `before` and the first of `works`.
+  /// By `before` and the first of `works`, with its values.
   std::unordered_multimap<uint64_t, std::unique_ptr<Segment>> segments;
+  /// How many there are by `before` and the first, without its values.
+  std::unordered_map<uint64_t, int> alike;
   Mode mode = Mode::None;
   Segment *segment = nullptr;
+  /// Of the segment: its calls so far, without values; how many.
+  uint64_t kinds = 0;
   size_t at = 0;
-  /// What the last segment was made of.
   uint64_t before = 0;
-  size_t numNoted = 0;
+  size_t numNoted = 0, numGraphs = 0;
   int64_t numLaunched = 0;
 };
 

@@ -42,9 +42,13 @@ static const BackendLauncher &findLauncher(const RunOptions &options) {
   // Among processes that MPI has started, each is a rank; not if these have
   // started torchrun.
   std::optional<StartedAs> as = findStartedBeside();
-  const char *size = std::getenv("WORLD_SIZE");
-  bool isOfTorchrun = as && std::getenv("LOCAL_WORLD_SIZE") && size &&
-                      size != std::to_string(as->size);
+  auto differs = [](const char *name, int64_t number) {
+    const char *value = std::getenv(name);
+    return value && value != std::to_string(number);
+  };
+  bool isOfTorchrun =
+      as && std::getenv("LOCAL_WORLD_SIZE") &&
+      (differs("WORLD_SIZE", as->size) || differs("RANK", as->rank));
   return as && as->kind != Starter::Torchrun && !isOfTorchrun
              ? mpiCudaLauncher()
              : found;

@@ -307,7 +307,7 @@ struct SentSteps final : StepSource {
             const Arguments &arguments, const Executor &executor,
             StepControl &control)
       : run(run), link(link), memory(manifest, executor), arguments(arguments),
-        control(control) {}
+        control(control), reads(control.readsArguments()) {}
 
   void next() override {
     // Each rank has copied what it takes of the files, and none reads on.
@@ -341,7 +341,7 @@ struct SentSteps final : StepSource {
   StepControl &control;
   bool isFirst = true, goesOn = true;
   /// Of the root's control, as of the last step.
-  bool reads = true;
+  bool reads;
   Inputs values;
 };
 

@@ -85,9 +85,10 @@ Profile dist::makeProfile(const std::vector<TraceEvent> &events,
 
 /// "1.2 M", of what is counted in units.
 static std::string scale(double number) {
-  static const char *const prefixes[] = {"", "k", "M", "G", "T"};
+  static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
   int which = 0;
-  for (; number >= 1000 && which < 4; ++which)
+  // Three digits are shown.
+  for (; number >= 999.5 && which < 5; ++which)
     number /= 1000;
   char text[32];
   std::snprintf(text, sizeof text, "%.3g %s", number, prefixes[which]);

@@ -228,7 +228,7 @@ void Waiting::waitElsewhere(const std::string &line) {
   std::snprintf(slot.line, sizeof slot.line, "%s", line.c_str());
 }
 
-void Waiting::limitElsewhere(std::chrono::milliseconds most,
+bool Waiting::limitElsewhere(std::chrono::milliseconds most,
                              std::chrono::milliseconds grace) {
   constexpr int64_t kLong = 3'000'000'000;
   int64_t now = nowNanos(),
@@ -236,7 +236,7 @@ void Waiting::limitElsewhere(std::chrono::milliseconds most,
   if (now - std::exchange(looked, now) > kLong)
     looksSince = now;
   if (looksSince > since || failed())
-    return;
+    return false;
   Lock lock(mutex, std::chrono::seconds(1));
   for (const Slot &slot : std::span(slots, numSlots)) {
     if (slot.state != State::Elsewhere || slot.since > since)
@@ -247,8 +247,10 @@ void Waiting::limitElsewhere(std::chrono::milliseconds most,
                           std::string(seconds) + " s (--timeout gives more)";
     for (const std::string &line : describeLocked())
       message += "\n  " + line;
-    return failLocked(message);
+    failLocked(message);
+    return true;
   }
+  return false;
 }
 
 size_t Waiting::countAwakeLocked() const {

@@ -92,7 +92,8 @@ public:
   /// Fails the run if a thread has waited so for as long. For who watches, each
   /// second at least: where it did not, it was stopped, and all begin anew.
   /// Not before `grace` more has passed, in which others may say why.
-  void limitElsewhere(std::chrono::milliseconds most,
+  /// Whether it has.
+  bool limitElsewhere(std::chrono::milliseconds most,
                       std::chrono::milliseconds grace = {});
 
   /// Ends the run; the first message stays, up to kMostText bytes of it.

@@ -73,17 +73,24 @@ std::string MessagesRun::describe() const {
   return "";
 }
 
+std::string &MessagesRun::keep(std::string text) {
+  std::lock_guard<std::mutex> lock(exchangedMutex);
+  return exchanged.emplace_back(std::move(text));
+}
+
 bool MessagesRun::broadcast(int64_t rank, PointToPoint &link,
                             std::string &text) {
   CallLedger::Entry entry(ledger, rank, {kGiven, numStreams}, nullptr,
                           /*waits=*/rank != 0);
   PointToPoint::Requests requests;
-  auto length = static_cast<int64_t>(text.size());
+  // A failure leaves messages under way: what they are of is given up then.
+  auto length = std::make_unique<int64_t>(text.size());
+  auto sent = std::make_unique<std::string>(std::move(text));
   // The length, then the text if there is one.
   for (bool isText : {false, true}) {
-    text.resize(length);
-    char *data = isText ? text.data() : reinterpret_cast<char *>(&length);
-    int64_t bytes = isText ? length : int64_t(sizeof length);
+    sent->resize(*length);
+    char *data = isText ? sent->data() : reinterpret_cast<char *>(length.get());
+    int64_t bytes = isText ? *length : int64_t(sizeof *length);
     if (bytes == 0)
       break;
     std::vector<PointToPoint::Outgoing> sends;
@@ -93,17 +100,21 @@ bool MessagesRun::broadcast(int64_t rank, PointToPoint &link,
     for (int64_t to = 1; rank == 0 && to < places.mesh.size(); ++to)
       sends.push_back({to, data, bytes});
     link.start(numStreams, sends, receives, requests);
-    if (!link.wait(requests, *waiting))
+    if (!link.wait(requests, *waiting)) {
+      length.release();
+      sent.release();
       return false;
+    }
   }
+  text = std::move(*sent);
   return true;
 }
 
 bool MessagesRun::exchange(int64_t rank, PointToPoint &link,
                            std::string &text) {
   int64_t ranks = places.mesh.size(), bytes = text.size();
-  const std::string &own = exchanged.emplace_back(text);
-  std::string &all = exchanged.emplace_back(text);
+  const std::string &own = keep(text);
+  std::string &all = keep(text);
   {
     CallLedger::Entry entry(ledger, rank, {kGiven, numStreams}, nullptr,
                             /*waits=*/rank == 0);

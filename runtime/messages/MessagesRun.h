@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <deque>
+#include <mutex>
 #include <utility>
 
 namespace dist {
@@ -48,11 +49,10 @@ public:
   bool exchange(int64_t rank, PointToPoint &link, std::string &text);
 
   /// Fails the run if a rank has waited elsewhere for so long (Waiting.h);
-  /// whether it has failed. To be called each second.
+  /// whether it has. To be called each second.
   bool limitElsewhere(std::chrono::milliseconds most,
                       std::chrono::milliseconds grace) {
-    waiting->limitElsewhere(most, grace);
-    return failed();
+    return waiting->limitElsewhere(most, grace);
   }
   /// Where the ranks of this process stand.
   Standing stand() const;
@@ -63,11 +63,14 @@ public:
 private:
   static std::vector<int64_t> ranksOf(const Links &links);
 
+  std::string &keep(std::string text);
+
   Links links;
   size_t cores;
   CallLedger ledger;
   std::atomic<bool> hasBegun{false};
-  /// Of messages that may be under way after a failure.
+  /// Of messages that may be under way after a failure. A rank adds its own.
+  std::mutex exchangedMutex;
   std::deque<std::string> exchanged;
 };
 

@@ -959,7 +959,8 @@ Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph,
   CALL();
   if (flags)
     return InvalidValue;
-  *exec = new CUgraphExec_st{graph->nodes};
+  *exec = new CUgraphExec_st{
+      std::make_shared<const std::vector<dist::emulated::Node>>(graph->nodes)};
   return Success;
 }
 
@@ -978,7 +979,6 @@ Result cuGraphDestroy(Graph graph) {
 
 Result cuGraphExecDestroy(GraphExec exec) {
   CALL();
-  machine().scheduler.runAll();
   delete exec;
   return Success;
 }

@@ -173,5 +173,5 @@ void Scheduler::runGraph(const std::vector<Node> &nodes) {
 Result Scheduler::launch(const CUgraphExec_st &graph, CUstream_st *stream) {
   if (stream->capture)
     return CaptureUnsupported;
-  return add(stream, [this, &graph] { runGraph(graph.nodes); });
+  return add(stream, [this, nodes = graph.nodes] { runGraph(*nodes); });
 }

@@ -73,7 +73,8 @@ struct CUgraph_st {
 };
 
 struct CUgraphExec_st {
-  std::vector<dist::emulated::Node> nodes;
+  /// Launches that have not run yet have them, too.
+  std::shared_ptr<const std::vector<dist::emulated::Node>> nodes;
 };
 
 namespace dist::emulated {

@@ -4,9 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dist/Tensor.h"
 #include "runtime/cuda/Graphs.h"
 
 #include <gtest/gtest.h>
+
+#include <dlfcn.h>
 
 #include <random>
 
@@ -94,30 +97,79 @@ protected:
 
 TEST_F(GraphsOfSteps, AreLaunchedFromTheSecondTimeOn) {
   for (int step = 0; step < 5; ++step) {
-    run({1, 2, 3});
-    run({1, 2, 4, 5});
+    run({1, 2, 3, 4});
+    run({1, 2, 4, 5, 6});
     run({7});
     run({});
     EXPECT_EQ(read(), expected);
   }
-  // The first segment has another one before it in the first step. It is the
-  // one of {7}, which is too short for a graph.
+  // The first segment has another one before it in the first step. {7} is too
+  // short for a graph.
   EXPECT_EQ(graphs->launched(), 3 + 4);
-  EXPECT_EQ(queued, (2 + 1) * 3 + (1 + 1) * 4 + 5);
+  EXPECT_EQ(queued, (2 + 1) * 4 + (1 + 1) * 5 + 5);
 }
 
 TEST_F(GraphsOfSteps, ThatDifferAreQueuedFromThereOn) {
   const std::vector<std::vector<uint64_t>> others = {
-      {1, 2, 9}, {1, 2}, {1}, {1, 2, 3, 4}, {9, 2, 3}, {}};
+      {1, 2, 9, 4}, {1, 2, 3}, {1}, {1, 2, 3, 4, 5}, {9, 2, 3, 4}, {}};
   for (const std::vector<uint64_t> &other : others) {
     for (int step = 0; step < 3; ++step)
-      run({1, 2, 3});
+      run({1, 2, 3, 4});
     run(other);
     EXPECT_EQ(read(), expected);
     for (int step = 0; step < 3; ++step)
-      run({1, 2, 3});
+      run({1, 2, 3, 4});
     EXPECT_EQ(read(), expected);
   }
+  EXPECT_GT(graphs->launched(), 0);
+}
+
+TEST_F(GraphsOfSteps, ThatDifferOnceAreGraphsAgain) {
+  for (int step = 0; step < 3; ++step)
+    run({1, 2, 3, 4});
+  int64_t before = graphs->launched();
+  run({1, 2, 5, 4});
+  EXPECT_EQ(graphs->launched(), before);
+  for (int step = 0; step < 4; ++step)
+    run({1, 2, 3, 4});
+  EXPECT_GT(graphs->launched(), before);
+  EXPECT_EQ(read(), expected);
+}
+
+// What differs each time is no graph, and what comes behind it is.
+TEST_F(GraphsOfSteps, ComeBehindWhatAlwaysDiffers) {
+  for (uint64_t step = 0; step < 2000; ++step) {
+    run({100 + step, 1, 2, 3});
+    run({4, 5, 6, 7});
+  }
+  EXPECT_EQ(read(), expected);
+  EXPECT_EQ(graphs->launched(), 1999);
+}
+
+TEST_F(GraphsOfSteps, AreSeveralOfALongSegment) {
+  std::vector<uint64_t> segment;
+  for (uint64_t i = 0; i < 3000; ++i)
+    segment.push_back(i % 7);
+  for (int step = 0; step < 4; ++step)
+    run(segment);
+  EXPECT_EQ(read(), expected);
+  EXPECT_GE(graphs->launched(), 2 * 3);
+}
+
+TEST_F(GraphsOfSteps, AreNoneWithoutMemory) {
+  auto fail = reinterpret_cast<int (*)(const char *, const char *)>(
+      dlsym(driver.library(), "distEmulatedSet"));
+  ASSERT_TRUE(fail && fail("fail", "cuGraphInstantiateWithFlags:1:2"));
+  for (int step = 0; step < 4; ++step)
+    run({1, 2, 3, 4});
+  EXPECT_EQ(read(), expected);
+  ASSERT_TRUE(fail("fail", "cuGraphInstantiateWithFlags:1:719"));
+  EXPECT_THROW(
+      {
+        for (int step = 0; step < 3; ++step)
+          run({5, 6, 7, 8});
+      },
+      Error);
 }
 
 TEST_F(GraphsOfSteps, OfAnyCallsComputeTheSame) {
@@ -126,7 +178,7 @@ TEST_F(GraphsOfSteps, OfAnyCallsComputeTheSame) {
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<std::vector<uint64_t>> step(1 + below(5));
     for (std::vector<uint64_t> &segment : step)
-      for (int i = below(6); i > 0; --i)
+      for (int i = below(9); i > 0; --i)
         segment.push_back(below(3));
     for (int i = 0; i < 6; ++i) {
       for (const std::vector<uint64_t> &segment : step) {
@@ -142,5 +194,5 @@ TEST_F(GraphsOfSteps, OfAnyCallsComputeTheSame) {
       ASSERT_EQ(read(), expected) << "trial " << trial << ", step " << i;
     }
   }
-  EXPECT_GT(graphs->launched(), 100);
+  EXPECT_GT(graphs->launched(), 50);
 }
