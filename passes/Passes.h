@@ -16,6 +16,7 @@
 #include "passes/layout/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/overlap/Passes.h"
+#include "passes/pipeline/Passes.h"
 #include "passes/rings/Passes.h"
 #include "passes/sizes/Passes.h"
 #include "passes/spmd/improve/Passes.h"

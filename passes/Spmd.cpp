@@ -100,5 +100,6 @@ void dist::registerAllDistPasses() {
   registerDistSizesPasses();
   registerDistMemoryPasses();
   registerDistOverlapPasses();
+  registerDistPipelinePasses();
   registerSpmdPipeline();
 }

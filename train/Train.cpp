@@ -184,9 +184,12 @@ static void checkTensors(const TrainOptions &options, const Position &start,
 static void sayParameters(const host::Manifest &manifest,
                           const StepArguments &arguments) {
   int64_t count = 0, trained = 0;
+  std::set<std::pair<std::string, host::Shape>> counted;
   for (const host::TensorDesc &desc : manifest.arguments) {
+    // Several stages of a pipeline may hold one.
     if (desc.kind != host::TensorDesc::Parameter ||
-        !arguments.parameters.count(desc.name))
+        !arguments.parameters.count(desc.name) ||
+        !counted.insert({desc.name, desc.partAt}).second)
       continue;
     int64_t size = host::numElements(desc.globalShape);
     count += size;

@@ -129,6 +129,8 @@ mlir::dist::getPhases(ModuleOp module, const DistDistributeOptions &options) {
                     !overlap.joinHalos.empty();
   phases.push_back({mayOverlap ? "overlap" : "placement",
                     makePipeline(createDistOverlapProgram(overlap))});
+  if (!options.stopPlaced)
+    phases.push_back({"placement", makePipeline(createDistPipeline())});
   return phases;
 }
 
@@ -147,6 +149,7 @@ void mlir::dist::addPipelineDialects(DialectRegistry &registry) {
   passes.addPass(createDistBucketReductions());
   passes.addPass(createDistRotateLoops());
   passes.addPass(createDistScheduleOverlap());
+  passes.addPass(createDistPipeline());
   // For their arenas.
   passes.addPass(createDistJoinParameters());
   buildLowerPipeline(passes, *getTargets().front(), LowerOptions());

@@ -117,6 +117,17 @@ FailureOr<Wishes> DistOverlapProgram::findWishes(ModuleOp module) {
     return module.emitError("--overlap=off: the program has collectives on "
                             "streams already; give the one that it was made "
                             "of");
+  // What these move may not come from one stage to another.
+  if (llvm::any_of(module.getOps<MeshOp>(), [](MeshOp mesh) {
+        return mesh->hasAttr(kPipelineAttr);
+      })) {
+    if (!turns.empty() || (isWanted && isAsked) ||
+        (!joinHalos.empty() && joinHalos != "never"))
+      return module.emitError()
+             << listAsked()
+             << ": does not go with a dist.pipeline yet: leave it out";
+    isWanted = false;
+  }
   // Nothing is sent, or what is sent has its order.
   if (isWanted && !isAsked && (getLevel(module) != 3 || hasStreams(module)))
     isWanted = false;

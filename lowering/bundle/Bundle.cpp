@@ -5,6 +5,7 @@
 #include "dist/Safetensors.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/bundle/ModuleManifest.h"
+#include "lowering/bundle/Tasks.h"
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -128,12 +129,44 @@ static LogicalResult writeAndMove(ModuleOp module, const std::string &target,
   return moveIntoPlace(module, folder.path(), target);
 }
 
+/// Lowers a program that is cut into tasks.
+static FailureOr<OwningOpRef<ModuleOp>>
+lowerTasks(ModuleOp module, PassManager &passes, host::Manifest &manifest) {
+  auto modules = outlineTasks(module, manifest);
+  if (failed(modules))
+    return failure();
+  SmallVector<Attribute> constants;
+  ModuleOp before;
+  for (auto [number, task] : llvm::enumerate(*modules)) {
+    if (before)
+      continueNumbers(before, *task);
+    if (failed(passes.run(*task)))
+      return failure();
+    noteLowered(*task, number, before, constants, manifest);
+    before = *task;
+  }
+  OwningOpRef<ModuleOp> all = joinTasks(std::move(*modules));
+  if (!constants.empty())
+    (*all)->setAttr(rt::kConstantsAttr,
+                    ArrayAttr::get(module.getContext(), constants));
+  int64_t bytes = 0;
+  for (const host::TaskDesc &task : manifest.pipeline->tasks)
+    bytes = std::max(bytes, task.arenaBytes);
+  (*all)->setAttr(kArenaBytesAttr,
+                  Builder(module.getContext()).getI64IntegerAttr(bytes));
+  return all;
+}
+
 LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
                                       const BundleOptions &options,
                                       BundleStatistics *statistics) {
+  bool isCut = hasTasks(module);
+  if (isCut && options.target->getName() != "cpu")
+    return module.emitError("is a pipeline, which --target ")
+           << options.target->getName() << " does not take yet: cpu does";
   PassManager joining(module.getContext());
   joining.addPass(createDistJoinParameters());
-  if (failed(joining.run(module)))
+  if (!isCut && failed(joining.run(module)))
     return failure();
   FailureOr<host::Manifest> manifest = describeProgram(module);
   if (failed(manifest))
@@ -151,9 +184,18 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
   lowering.ranks = options.ranks;
   lowering.perturb = options.perturb;
   buildLowerPipeline(passes, *options.target, lowering);
+  OwningOpRef<ModuleOp> joined;
+  if (isCut) {
+    auto lowered = lowerTasks(module, passes, *manifest);
+    if (failed(lowered))
+      return failure();
+    joined = std::move(*lowered);
+    module = *joined;
+  } else if (failed(passes.run(module))) {
+    return failure();
+  }
   NamedTensors constants;
-  if (failed(passes.run(module)) ||
-      failed(describeLowered(module, *manifest)) ||
+  if (failed(describeLowered(module, *manifest)) ||
       failed(describeConstants(module, *manifest, constants)))
     return failure();
   if (statistics) {

@@ -125,6 +125,8 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
              << what << " has '" << kPartAttr << "' but no '" << kParameterAttr
              << "' that it is a part of";
   }
+  if (auto stage = attrs ? attrs.getAs<IntegerAttr>(kStageAttr) : IntegerAttr())
+    desc.held.emplace().stage = stage.getInt();
   auto global = attrs ? attrs.getAs<TypeAttr>(kGlobalTypeAttr) : TypeAttr();
   if (failed(describeSlices(
           function, mesh, tensor,
@@ -177,7 +179,8 @@ static LogicalResult checkNames(func::FuncOp function,
     // Parameters of one name are one tensor of the weights file, and results of
     // one name are parts of a tensor.
     auto isSame = [&desc = desc](const host::TensorDesc &other) {
-      bool isBlock = !desc.partOf.empty() && other.partOf == desc.partOf;
+      bool isBlock = (!desc.partOf.empty() && other.partOf == desc.partOf) ||
+                     (desc.held && other.held && desc.updates && other.updates);
       return (desc.kind == host::TensorDesc::Parameter || isBlock) &&
              other.kind == desc.kind &&
              other.sourceShape() == desc.sourceShape() &&

@@ -19,12 +19,19 @@ RuntimeSymbols::RuntimeSymbols(ModuleOp module) : module(module) {
   for (Operation &op : *module.getBody())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       functions[symbol.getName()] = &op;
+  // Those of the tasks before this one, of which a pipeline consists.
+  if (auto known = module->getAttrOfType<ArrayAttr>(kChecksAttr))
+    for (DictionaryAttr check : known.getAsRange<DictionaryAttr>())
+      checks.insert({check, checks.size()});
+  int32_t numPlans = 0;
+  if (auto known = module->getAttrOfType<IntegerAttr>(kRowPlansAttr))
+    numPlans = known.getInt();
   module.walk([&](Operation *op) {
     auto collective = dyn_cast<rt::CollectiveOpInterface>(op);
     if (isa<EventRecordOp>(op) || (collective && collective.getToken()))
       events.insert({op, events.size()});
     if (isa<PlanRowsOp>(op))
-      rowPlans.insert({op, rowPlans.size()});
+      rowPlans.insert({op, numPlans++});
     if (auto fail = dyn_cast<FailOp>(op))
       checks.insert({describe(fail.getMessageAttr(), bool(fail.getValue())),
                      checks.size()});
@@ -32,7 +39,10 @@ RuntimeSymbols::RuntimeSymbols(ModuleOp module) : module(module) {
   SmallVector<Attribute> list;
   for (auto &[check, number] : checks)
     list.push_back(check);
-  module->setAttr(kChecksAttr, ArrayAttr::get(module.getContext(), list));
+  Builder builder(module.getContext());
+  module->setAttr(kChecksAttr, builder.getArrayAttr(list));
+  if (numPlans > 0)
+    module->setAttr(kRowPlansAttr, builder.getI64IntegerAttr(numPlans));
 }
 
 DictionaryAttr RuntimeSymbols::describe(StringAttr message, bool hasValue) {

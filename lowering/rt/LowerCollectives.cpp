@@ -468,6 +468,12 @@ LogicalResult Lowering::run() {
     (isa<MeshOp, ScheduleOp>(op) ? symbols : ops).push_back(op);
     return isa<ScheduleOp>(op) ? WalkResult::skip() : WalkResult::advance();
   });
+  // Those of the tasks before this one, of which a pipeline consists.
+  if (auto lists = module->getAttrOfType<ArrayAttr>(rt::kCommunicatorsAttr))
+    for (ArrayAttr axes : lists.getAsRange<ArrayAttr>())
+      getComm(axes);
+  if (auto known = module->getAttrOfType<ArrayAttr>(rt::kCollectivesAttr))
+    llvm::append_range(sites, known);
   for (Block *block : blocks)
     findEnds(*block);
   for (Operation *op : ops)

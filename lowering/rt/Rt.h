@@ -60,6 +60,9 @@ inline constexpr llvm::StringLiteral kCommunicatorsAttr = "rt.communicators";
 inline constexpr llvm::StringLiteral kCollectivesAttr = "rt.collectives";
 inline constexpr llvm::StringLiteral kConstantsAttr = "rt.constants";
 inline constexpr llvm::StringLiteral kChecksAttr = "rt.checks";
+/// How many plans of rows there are: of the tasks of a pipeline, which are
+/// lowered one after the other, each goes on counting.
+inline constexpr llvm::StringLiteral kRowPlansAttr = "rt.row_plans";
 /// The number of kernels that were formed, for statistics.
 inline constexpr llvm::StringLiteral kKernelsAttr = "rt.kernels";
 

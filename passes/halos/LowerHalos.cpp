@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/Utils/Elementwise.h"
 #include "dialects/dist/Utils/Program.h"

@@ -1,7 +1,7 @@
 //===- OverlapProblem.cpp - What may run beside what ----------------------===//
 
 #include "passes/overlap/OverlapProblem.h"
-#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Streams.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

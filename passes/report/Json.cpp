@@ -191,6 +191,8 @@ void mlir::dist::printJson(const ProgramReport &report, const LinkTime &time,
         printFunction(function, time, json);
     });
     printIdle(report.idle, json);
+    if (report.pipeline)
+      printJson(*report.pipeline, json);
     if (report.simulation)
       printSimulation(*report.simulation, json);
   });

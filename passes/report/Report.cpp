@@ -283,5 +283,9 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
                       getPeakBytes(function.getFunctionBody().front());
   }
   countRuns(report);
+  auto pipeline = makePipelineReport(*entryFunction, *mesh);
+  if (failed(pipeline))
+    return failure();
+  report.pipeline = std::move(*pipeline);
   return report;
 }

@@ -10,8 +10,10 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/report/Simulation.h"
 #include "passes/spmd/verify/IdleDevices.h"
+#include "llvm/Support/JSON.h"
 
 #include <functional>
 #include <optional>
@@ -137,6 +139,45 @@ struct FunctionReport {
   std::vector<BackwardUse> backward;
 };
 
+/// What one stage of a pipeline holds and does.
+struct StageUse {
+  /// The coordinate of its ranks, and the first and the last of its modules.
+  int64_t place = 0;
+  std::vector<std::string> modules;
+  int64_t parameterBytes = 0, stateBytes = 0;
+  /// Of one microbatch, in contractions: forward, backward, and what of
+  /// backward is a task of its own.
+  int64_t flops[3] = {};
+};
+
+/// What goes from one stage to another.
+struct StageTransfer {
+  int64_t source, target;
+  /// "forward", "back" or "end": once a step.
+  std::string what;
+  int64_t values = 0, bytes = 0; // each time
+  int64_t count = 0;             // in a step
+};
+
+struct PipelineReport {
+  std::string table, axis;
+  int64_t ranks = 0, microbatches = 0;
+  std::vector<StageUse> stages;
+  std::vector<StageTransfer> transfers;
+  /// The share of the ranks' time for products in which they wait, and the most
+  /// microbatches, of all chunks, that a rank has not ended, by rank.
+  double idleShare = 0;
+  std::vector<int32_t> mostAlive;
+};
+
+/// Of a program that is cut into tasks; none if it is not. Fails after an
+/// error.
+FailureOr<std::optional<PipelineReport>>
+makePipelineReport(FunctionOpInterface function, MeshOp mesh);
+
+void printTable(const PipelineReport &report, llvm::raw_ostream &stream);
+void printJson(const PipelineReport &report, llvm::json::OStream &json);
+
 struct ProgramReport {
   /// Name and axes of the mesh.
   std::string mesh;
@@ -146,6 +187,7 @@ struct ProgramReport {
   std::vector<FunctionReport> functions;
   /// Devices that have nothing to do.
   IdleDevices idle;
+  std::optional<PipelineReport> pipeline;
   /// The time of a step, if it was asked for.
   std::optional<Simulation> simulation;
 

@@ -341,6 +341,8 @@ void mlir::dist::printTable(const ProgramReport &report, const LinkTime &time,
   stream << "\n";
   for (const FunctionReport &function : report.functions)
     printFunction(function, report.entry, time, all, stream);
+  if (report.pipeline)
+    printTable(*report.pipeline, stream);
   if (report.simulation)
     printSimulation(report, stream);
 }

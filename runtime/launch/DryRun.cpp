@@ -4,6 +4,7 @@
 #include "dist/Slices.h"
 #include "runtime/launch/BackendLauncher.h"
 #include "runtime/program/Missing.h"
+#include "runtime/program/TaskRunner.h"
 
 #include <algorithm>
 #include <charconv>
@@ -166,6 +167,8 @@ static DryRun::Rank describeRank(const Program &program,
   place.mesh = manifest.mesh;
   DryRun::Rank one{rank, place.describe(rank)};
   for (const TensorDesc &desc : manifest.arguments) {
+    if (!isHeldBy(manifest.mesh, desc, rank))
+      continue;
     if (desc.kind == TensorDesc::Input)
       one.inputs += desc.localBytes();
     else if (!desc.continuesJoined())
@@ -182,9 +185,14 @@ static DryRun::Rank describeRank(const Program &program,
       one.mapped += bytes;
   }
   for (const TensorDesc &desc : manifest.results)
-    if (!desc.updates)
+    if (!desc.updates && isHeldBy(manifest.mesh, desc, rank))
       one.results += desc.localBytes();
-  one.arena = manifest.arenaBytes;
+  one.arena = manifest.pipeline
+                  ? TaskPlan(*manifest.pipeline,
+                             manifest.mesh.coordinate(
+                                 rank, manifest.pipeline->axis))
+                        .countBytes()
+                  : manifest.arenaBytes;
   return one;
 }
 

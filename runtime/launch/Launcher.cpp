@@ -221,6 +221,11 @@ static Output &findOutput(const TensorDesc &desc, const Manifest &manifest,
       if (output.name == desc.name && output.tensor.dtype == desc.dtype &&
           manifest.results[output.results[0]].partOf == desc.partOf)
         return output;
+  // Several stages of a pipeline may hold one.
+  if (desc.held)
+    for (Output &output : outputs)
+      if (output.name == desc.name)
+        return output;
   outputs.push_back(
       {desc.name, {desc.dtype, desc.sourceShape(), nullptr, nullptr}, {}, {}});
   return outputs.back();

@@ -8,6 +8,8 @@
 #include "runtime/local/LocalRank.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 using namespace dist;
@@ -75,6 +77,88 @@ int64_t LocalRank::takeLink(const CollectiveCall &call, int64_t bytes,
   for (const AxisRef &ref : refs)
     linkFreeAt[ref.axis] = end;
   return end;
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+int64_t LocalRank::takeLink(const TaskMessage &message) {
+  int64_t now = nowNanos();
+  if (!options.link.enabled())
+    return now;
+  int64_t &free = messageLinkFreeAt[{message.axis, message.peer > index}];
+  free = std::max(free, now);
+  if (options.link.bytesPerSecond > 0)
+    free +=
+        static_cast<int64_t>(message.bytes / options.link.bytesPerSecond * 1e9);
+  return free + static_cast<int64_t>(options.link.latencySeconds * 1e9);
+}
+
+bool LocalRank::send(const TaskMessage &message, const void *data) {
+  if (run.outlivesRanks())
+    return HostRank::send(message, data);
+  if (failed())
+    return false;
+  std::shared_ptr<TaskQueue> box = run.queue(index, message.peer);
+  std::shared_ptr<void> copy;
+  {
+    std::lock_guard<std::mutex> lock(box->mutex);
+    std::vector<std::shared_ptr<void>> &list = box->spare[message.bytes];
+    if (!list.empty()) {
+      copy = std::move(list.back());
+      list.pop_back();
+    }
+  }
+  if (!copy)
+    copy = allocate(message.bytes);
+  std::memcpy(copy.get(), data, message.bytes);
+  int64_t there = takeLink(message);
+  {
+    std::lock_guard<std::mutex> lock(box->mutex);
+    box->items.push_back({std::move(copy), message.tag, message.bytes, there});
+  }
+  box->posted.advance();
+  return true;
+}
+
+std::shared_ptr<void> LocalRank::receive(const TaskMessage &message) {
+  if (run.outlivesRanks())
+    return HostRank::receive(message);
+  std::shared_ptr<TaskQueue> box = run.queue(message.peer, index);
+  std::optional<TaskQueue::Item> item;
+  for (;;) {
+    uint32_t seen = box->posted.load();
+    {
+      std::lock_guard<std::mutex> lock(box->mutex);
+      if (!box->items.empty()) {
+        item = std::move(box->items.front());
+        box->items.pop_front();
+      }
+    }
+    if (item)
+      break;
+    if (!waiting().wait(box->posted, seen, [&] {
+          return topology.describe(index) + " waits for a message of " +
+                 topology.describe(message.peer);
+        }))
+      return nullptr;
+  }
+  if (item->tag != message.tag || item->bytes != message.bytes) {
+    fail("a message of " + topology.describe(message.peer) + " is number " +
+         std::to_string(item->tag) + " of " + std::to_string(item->bytes) +
+         " bytes, and number " + std::to_string(message.tag) + " of " +
+         std::to_string(message.bytes) + " is waited for");
+    return nullptr;
+  }
+  if (options.link.enabled())
+    waiting().waitUntil(item->there);
+  void *data = item->data.get();
+  return {data, [box, owner = std::move(item->data),
+                 bytes = item->bytes](void *) mutable {
+            std::lock_guard<std::mutex> lock(box->mutex);
+            box->spare[bytes].push_back(std::move(owner));
+          }};
 }
 
 bool LocalRank::outlast(const Channel &channel) const {

@@ -64,6 +64,8 @@ public:
         linkFreeAt(topology.mesh.axes.size()) {}
 
   bool meet() override;
+  bool send(const TaskMessage &message, const void *data) override;
+  std::shared_ptr<void> receive(const TaskMessage &message) override;
 
 private:
   bool meet(Channel &channel, const std::function<std::string()> &what);
@@ -79,6 +81,8 @@ private:
   int64_t takeLink(const CollectiveCall &call, int64_t bytes,
                    const Channel &channel);
   Channel &channelOf(const CollectiveCall &call);
+  /// When the link that a message takes has it at the other end.
+  int64_t takeLink(const TaskMessage &message);
 
   LocalRun &run;
   std::vector<Channel *> channels;
@@ -88,6 +92,8 @@ private:
   /// streams share the links.
   std::mutex linkMutex;
   std::vector<int64_t> linkFreeAt;
+  /// Likewise of messages, which take no turns with those the other way.
+  std::map<std::pair<int32_t, bool>, int64_t> messageLinkFreeAt;
 };
 
 } // namespace dist

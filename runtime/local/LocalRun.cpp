@@ -19,6 +19,14 @@ Channel &LocalRun::channel(int32_t comm, int64_t group, int32_t stream) {
   return *channel;
 }
 
+std::shared_ptr<TaskQueue> LocalRun::queue(int64_t from, int64_t to) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<TaskQueue> &box = queues[{from, to}];
+  if (!box)
+    box = std::make_shared<TaskQueue>();
+  return box;
+}
+
 void LocalRun::endMeetings() {
   std::pmr::polymorphic_allocator<> make(memory);
   for (auto &[key, channel] : channels)

@@ -4,6 +4,7 @@
 #include "dist/Slices.h"
 #include "runtime/host/MappedFile.h"
 #include "runtime/program/Missing.h"
+#include "runtime/program/TaskRunner.h"
 #include "runtime/rank/Rank.h"
 
 #include <algorithm>
@@ -242,6 +243,10 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
   bool isHost = rank.backend.sharesHostMemory();
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const TensorDesc &desc = manifest.arguments[i];
+    if (!isHeldBy(manifest.mesh, desc, rank.index)) {
+      args.push_back(nullptr);
+      continue;
+    }
     if (desc.joinedShape.empty()) {
       // What is written to is nobody else's: neither a file's nor a rank's.
       placeArgument(rank, i, ownsArguments || isUpdated[i]);
@@ -275,6 +280,11 @@ void Executor::prepare(dist_rank &rank, bool isStepped) {
                                      manifest.arguments[i].localBytes())
                                : nullptr);
   for (const TensorDesc &desc : manifest.results) {
+    if (!isHeldBy(manifest.mesh, desc, rank.index)) {
+      results.push_back(nullptr);
+      parts.emplace_back();
+      continue;
+    }
     // A new value lies where the old one did.
     std::shared_ptr<void> place = desc.updates
                                       ? places[*desc.updates]
@@ -287,9 +297,19 @@ void Executor::prepare(dist_rank &rank, bool isStepped) {
             : rank.backend.allocateForPeers(desc.localBytes());
     parts.push_back({desc.dtype, desc.localShape, part.get(), part});
   }
-  arena = allocate(rank, manifest.arenaBytes).get();
+  if (!manifest.pipeline)
+    arena = allocate(rank, manifest.arenaBytes).get();
   status = static_cast<int64_t *>(
       allocate(rank, (1 + manifest.checks.size()) * sizeof(int64_t)).get());
+  if (manifest.pipeline)
+    tasks = std::make_shared<TaskRunner>(program, rank, args, results);
+}
+
+/// A step of the program.
+int32_t Executor::call(dist_rank &rank) {
+  return tasks ? tasks->run(status)
+               : rank.callMain(program.entry, args.data(), results.data(),
+                               arena, status);
 }
 
 /// Brings arguments to where the host reads them.
@@ -307,7 +327,7 @@ bool Executor::takeResults(dist_rank &rank, bool isStepped) {
   if (rank.backend.sharesHostMemory())
     return true;
   for (size_t i = 0; i < results.size(); ++i)
-    if (!(isStepped && program.manifest.results[i].updates) &&
+    if (results[i] && !(isStepped && program.manifest.results[i].updates) &&
         !rank.backend.download(parts[i].data, results[i], parts[i].bytes()))
       return false;
   return true;
@@ -338,13 +358,13 @@ int32_t Executor::runSteps(dist_rank &rank, StepSource &steps,
     for (size_t i = 0; i < manifest.arguments.size(); ++i) {
       const TensorDesc &desc = manifest.arguments[i];
       auto given = inputs->find(desc.name);
-      if (desc.kind != TensorDesc::Input || given == inputs->end())
+      if (desc.kind != TensorDesc::Input || given == inputs->end() ||
+          !places[i])
         continue;
       if (!fill(rank, i, given->second))
         return 1;
     }
-    if (int32_t failed = rank.callMain(program.entry, args.data(),
-                                       results.data(), arena, status))
+    if (int32_t failed = call(rank))
       return failed;
     if (!takeResults(rank, /*isStepped=*/true))
       return 1;
@@ -359,13 +379,12 @@ int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
     rank.tracing = trace && i + 1 == repeat;
     // Each repetition begins with the same arguments.
     for (size_t k = 0; i > 0 && k < isUpdated.size(); ++k)
-      if (isUpdated[k] && !fill(rank, k))
+      if (isUpdated[k] && places[k] && !fill(rank, k))
         return 1;
     if (!rank.backend.meet())
       return 1;
     int64_t start = nowNanos();
-    int32_t failed = rank.callMain(program.entry, args.data(), results.data(),
-                                   arena, status);
+    int32_t failed = call(rank);
     if (failed)
       return failed;
     repetitions.push_back({start, nowNanos()});

@@ -4,9 +4,11 @@
 
 #include "runtime/host/Json.h"
 #include "runtime/host/MappedFile.h"
+#include "runtime/pipeline/Table.h"
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -255,7 +257,7 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
   desc.name = readName(json.at("name"));
   try {
     checkKeys(json, {"name", "kind", "dtype", "global_shape", "local_shape",
-                     "dims", "part", "joined", "updates"});
+                     "dims", "part", "joined", "updates", "stage"});
     desc.kind = readKind(json.at("kind").get<std::string>());
     desc.dtype = dtypeFromName(json.at("dtype").get<std::string>());
     if ((desc.kind == TensorDesc::Output) != isResult)
@@ -277,6 +279,8 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
       throw Error("is an argument, which updates none");
     if (json.contains("updates"))
       desc.updates = integerOf(json.at("updates"));
+    if (json.contains("stage"))
+      desc.held.emplace().stage = integerOf(json.at("stage"));
   } catch (const std::exception &e) {
     throw Error("'" + desc.name + "': " + e.what());
   }
@@ -285,6 +289,9 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
 
 /// Whether each rank has the same part of both.
 static bool liesAlike(const TensorDesc &a, const TensorDesc &b) {
+  if (a.held.has_value() != b.held.has_value() ||
+      (a.held && a.held->stage != b.held->stage))
+    return false;
   auto sameAxes = [](const AxisRef &a, const AxisRef &b) {
     return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
   };
@@ -427,6 +434,227 @@ static bool has(const Json &json, const char *key) {
   return json.contains(key) && !json.at(key).is_null();
 }
 
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view taskKinds[] = {"begin", "forward", "backward",
+                                                 "weight", "end"};
+static constexpr std::string_view operandKinds[] = {"argument", "result",
+                                                    "slot", "microbatch"};
+
+template <class Kind, size_t Count>
+static Kind readWord(const Json &json, const std::string_view (&words)[Count]) {
+  std::string word = json.get<std::string>();
+  for (size_t i = 0; i < Count; ++i)
+    if (words[i] == word)
+      return static_cast<Kind>(i);
+  throw Error("'" + word + "' is no word that is known here");
+}
+
+static int64_t readBelow(int64_t number, int64_t end, const char *what) {
+  if (number < 0 || number >= end)
+    throw Error(std::string(what) + " " + std::to_string(number) + " of " +
+                std::to_string(end));
+  return number;
+}
+
+static TaskDesc::Operand readOperand(const Json &json, const Manifest &manifest,
+                                     const PipelineDesc &pipeline,
+                                     bool isResult) {
+  TaskDesc::Operand operand;
+  operand.kind = readWord<TaskDesc::Operand::Kind>(json.at(0), operandKinds);
+  bool fits = isResult ? operand.kind != TaskDesc::Operand::Microbatch
+                       : operand.kind != TaskDesc::Operand::Result;
+  size_t count = operand.kind == TaskDesc::Operand::Microbatch ? 1 : 2;
+  if (!fits || json.size() != count)
+    throw Error("no such operand of a task: " + json.dump());
+  if (operand.kind == TaskDesc::Operand::Microbatch)
+    return operand;
+  size_t end =
+      operand.kind == TaskDesc::Operand::Argument ? manifest.arguments.size()
+      : operand.kind == TaskDesc::Operand::Result ? manifest.results.size()
+                                                  : pipeline.slots.size();
+  operand.index = readBelow(integerOf(json.at(1)), end, "operand");
+  return operand;
+}
+
+static TaskDesc readTask(const Json &json, const Manifest &manifest,
+                         const PipelineDesc &pipeline) {
+  checkKeys(json,
+            {"kind", "stage", "part", "arena_bytes", "arguments", "results"});
+  TaskDesc task;
+  task.kind = readWord<TaskDesc::Kind>(json.at("kind"), taskKinds);
+  task.stage =
+      readBelow(integerOf(json.at("stage")), pipeline.placeOf.size(), "stage");
+  if (json.contains("part"))
+    task.part = readBelow(integerOf(json.at("part")), maxElements, "part");
+  task.arenaBytes = readBelow(integerOf(json.at("arena_bytes")),
+                              maxElements + 1, "arena_bytes");
+  for (const Json &operand : json.at("arguments"))
+    task.arguments.push_back(
+        readOperand(operand, manifest, pipeline, /*isResult=*/false));
+  for (const Json &operand : json.at("results"))
+    task.results.push_back(
+        readOperand(operand, manifest, pipeline, /*isResult=*/true));
+  return task;
+}
+
+/// The values that go from one stage to another in the loop.
+static std::vector<pipeline::Transfer> findTransfers(const PipelineDesc &desc) {
+  auto convert = [](TaskDesc::Kind kind) {
+    return kind == TaskDesc::Forward    ? pipeline::Kind::Forward
+           : kind == TaskDesc::Backward ? pipeline::Kind::Backward
+                                        : pipeline::Kind::Weight;
+  };
+  auto isInLoop = [](const TaskDesc &task) {
+    return task.kind != TaskDesc::Begin && task.kind != TaskDesc::End;
+  };
+  std::vector<const TaskDesc *> makers(desc.slots.size());
+  for (const TaskDesc &task : desc.tasks)
+    for (const TaskDesc::Operand &result : task.results)
+      if (isInLoop(task) && result.kind == TaskDesc::Operand::Slot)
+        makers[result.index] = &task;
+  std::vector<pipeline::Transfer> transfers;
+  for (const TaskDesc &task : desc.tasks)
+    for (const TaskDesc::Operand &argument : task.arguments) {
+      const TaskDesc *maker = argument.kind == TaskDesc::Operand::Slot
+                                  ? makers[argument.index]
+                                  : nullptr;
+      if (maker && isInLoop(task) && maker->stage != task.stage)
+        transfers.push_back({convert(maker->kind), int32_t(maker->stage),
+                             convert(task.kind), int32_t(task.stage)});
+    }
+  return transfers;
+}
+
+/// Throws Error for tasks that cannot be done together.
+static void checkTasks(const PipelineDesc &desc, const Manifest &manifest) {
+  using Operand = TaskDesc::Operand;
+  std::set<std::pair<TaskDesc::Kind, int64_t>> known;
+  std::vector<const TaskDesc *> makers(desc.slots.size());
+  auto isInLoop = [](const TaskDesc &task) {
+    return task.kind != TaskDesc::Begin && task.kind != TaskDesc::End;
+  };
+  auto fail = [](const std::string &what) {
+    throw Error("the tasks cannot be done: " + what);
+  };
+  for (const TaskDesc &task : desc.tasks) {
+    if (isInLoop(task) && !known.insert({task.kind, task.stage}).second)
+      fail("stage " + std::to_string(task.stage) + " has two of one kind");
+    auto checkHeld = [&](const TensorDesc &tensor) {
+      if (tensor.held &&
+          desc.placeOf[tensor.held->stage] != desc.placeOf[task.stage])
+        fail("one of stage " + std::to_string(task.stage) + " has '" +
+             tensor.name + "', which stage " +
+             std::to_string(tensor.held->stage) + " holds");
+    };
+    for (const Operand &argument : task.arguments)
+      if (argument.kind == Operand::Argument)
+        checkHeld(manifest.arguments[argument.index]);
+    for (const Operand &result : task.results) {
+      if (result.kind == Operand::Result)
+        checkHeld(manifest.results[result.index]);
+      if (result.kind != Operand::Slot)
+        continue;
+      const TaskDesc *&maker = makers[result.index];
+      // What a step has is begun with, and updated.
+      if (maker && (!desc.slots[result.index].isOfStep ||
+                    maker->stage != task.stage || maker == &task))
+        fail("slot " + std::to_string(result.index) + " is made twice");
+      if (isInLoop(task) && desc.slots[result.index].isOfStep && !maker)
+        fail("slot " + std::to_string(result.index) + " begins with nothing");
+      if (!isInLoop(task) && !desc.slots[result.index].isOfStep)
+        fail("slot " + std::to_string(result.index) + " is of no microbatch");
+      maker = &task;
+    }
+  }
+  for (const TaskDesc &task : desc.tasks)
+    for (const Operand &argument : task.arguments) {
+      if (argument.kind != Operand::Slot)
+        continue;
+      const TaskDesc *maker = makers[argument.index];
+      if (!maker)
+        fail("nothing makes slot " + std::to_string(argument.index));
+      // It would be sent while it is added to.
+      if (isInLoop(*maker) && desc.slots[argument.index].isOfStep &&
+          maker->stage != task.stage)
+        fail("slot " + std::to_string(argument.index) +
+             " is carried by one stage and read by another");
+      if (!isInLoop(task) && !desc.slots[argument.index].isOfStep)
+        fail("slot " + std::to_string(argument.index) +
+             " is read outside of its microbatch");
+    }
+}
+
+/// Throws Error for a table that the tasks cannot be done by.
+static void checkTable(const PipelineDesc &desc, int64_t ranks) {
+  pipeline::Table table = pipeline::readTable(desc.table, "the table");
+  if (table.ranks() != ranks ||
+      table.stages != static_cast<int64_t>(desc.placeOf.size()) ||
+      table.microbatches != desc.microbatches ||
+      !std::equal(table.rankOf.begin(), table.rankOf.end(),
+                  desc.placeOf.begin()))
+    throw Error("the table has " + std::to_string(table.ranks()) + " rows, " +
+                std::to_string(table.stages) + " stages and " +
+                std::to_string(table.microbatches) +
+                " microbatches, which are not those of the program");
+  std::string fault =
+      findFault(table, findTransfers(desc), /*hasBackward=*/true);
+  if (!fault.empty())
+    throw Error("the table cannot be done: " + fault);
+}
+
+static PipelineDesc readPipeline(const Json &json, const Manifest &manifest) {
+  checkKeys(json, {"name", "axis", "microbatches", "stages", "slots", "tasks",
+                   "table"});
+  PipelineDesc desc;
+  desc.name = json.at("name").get<std::string>();
+  desc.axis = manifest.mesh.find(json.at("axis").get<std::string>());
+  if (desc.axis < 0)
+    throw Error("the pipeline is along no axis of the mesh");
+  int64_t ranks = manifest.mesh.axes[desc.axis].size;
+  desc.microbatches =
+      readBelow(integerOf(json.at("microbatches")), 1 << 20, "microbatches");
+  for (const Json &place : json.at("stages"))
+    desc.placeOf.push_back(readBelow(integerOf(place), ranks, "coordinate"));
+  for (const Json &slot : json.at("slots")) {
+    checkKeys(slot, {"dtype", "shape", "step"});
+    desc.slots.push_back({dtypeFromName(slot.at("dtype").get<std::string>()),
+                          readShape(slot.at("shape")),
+                          slot.value("step", false)});
+  }
+  for (const Json &task : json.at("tasks"))
+    desc.tasks.push_back(readTask(task, manifest, desc));
+  for (const auto *list : {&manifest.arguments, &manifest.results})
+    for (const TensorDesc &tensor : *list)
+      if (tensor.held)
+        readBelow(tensor.held->stage, desc.placeOf.size(), "stage");
+  checkTasks(desc, manifest);
+  desc.table = json.at("table").get<std::string>();
+  checkTable(desc, ranks);
+  return desc;
+}
+
+void dist::placeStages(Manifest &manifest) {
+  for (auto *list : {&manifest.arguments, &manifest.results})
+    for (TensorDesc &desc : *list) {
+      if (!desc.held)
+        continue;
+      size_t stage = desc.held->stage;
+      if (!manifest.pipeline || stage >= manifest.pipeline->placeOf.size())
+        throw Error("'" + desc.name + "' is of stage " + std::to_string(stage) +
+                    ", which the program has not");
+      desc.held->axis = manifest.pipeline->axis;
+      desc.held->place = manifest.pipeline->placeOf[stage];
+    }
+}
+
+bool dist::isHeldBy(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
+  return !desc.held ||
+         mesh.coordinate(rank, desc.held->axis) == desc.held->place;
+}
+
 static Manifest readManifest(const Json &json) {
   int64_t version = integerOf(json.at("version"));
   if (version != manifestVersion)
@@ -437,10 +665,10 @@ static Manifest readManifest(const Json &json) {
     throw Error("compiled for runtime interface " + std::to_string(abi) +
                 "; this is " + std::to_string(DIST_ABI_VERSION) +
                 ": compile the bundle again");
-  checkKeys(json,
-            {"version", "abi", "target", "program", "mesh", "communicators",
-             "arguments", "results", "arena_bytes", "weights", "constants",
-             "collectives", "checks", "random_streams", "checksums"});
+  checkKeys(json, {"version", "abi", "target", "program", "mesh",
+                   "communicators", "arguments", "results", "arena_bytes",
+                   "weights", "constants", "collectives", "checks",
+                   "random_streams", "pipeline", "checksums"});
   Manifest manifest;
   manifest.target = json.at("target").get<std::string>();
   manifest.program = readFileName(json.at("program"), "program");
@@ -479,6 +707,9 @@ static Manifest readManifest(const Json &json) {
     for (const Json &streams : json.at("random_streams"))
       manifest.randomStreams.push_back(
           readRandomStreams(manifest.mesh, streams));
+  if (has(json, "pipeline"))
+    manifest.pipeline = readPipeline(json.at("pipeline"), manifest);
+  placeStages(manifest);
   const Json &sums = json.at("checksums");
   checkKeys(sums, {"program", "constants"});
   manifest.programChecksum = readChecksum(sums.at("program"));
@@ -566,6 +797,8 @@ static WrittenJson writeTensor(const Mesh &mesh, const TensorDesc &desc) {
     json["joined"] = {{"of", desc.joinedShape}, {"at", desc.joinedAt}};
   if (desc.updates)
     json["updates"] = *desc.updates;
+  if (desc.held)
+    json["stage"] = desc.held->stage;
   return json;
 }
 
@@ -584,6 +817,42 @@ static WrittenJson writeCollective(const CollectiveDesc &desc) {
   json["scope"] = desc.scope;
   json["cause"] = desc.cause;
   json["location"] = desc.location;
+  return json;
+}
+
+static WrittenJson writePipeline(const Mesh &mesh, const PipelineDesc &desc) {
+  WrittenJson json = {{"name", desc.name},
+                      {"axis", mesh.axes[desc.axis].name},
+                      {"microbatches", desc.microbatches},
+                      {"stages", desc.placeOf},
+                      {"slots", WrittenJson::array()},
+                      {"tasks", WrittenJson::array()},
+                      {"table", desc.table}};
+  for (const SlotDesc &slot : desc.slots) {
+    WrittenJson one = {{"dtype", dtypeName(slot.dtype)}, {"shape", slot.shape}};
+    if (slot.isOfStep)
+      one["step"] = true;
+    json["slots"].push_back(std::move(one));
+  }
+  auto write = [](const std::vector<TaskDesc::Operand> &operands) {
+    WrittenJson list = WrittenJson::array();
+    for (const TaskDesc::Operand &operand : operands) {
+      WrittenJson one = WrittenJson::array({operandKinds[operand.kind]});
+      if (operand.kind != TaskDesc::Operand::Microbatch)
+        one.push_back(operand.index);
+      list.push_back(std::move(one));
+    }
+    return list;
+  };
+  for (const TaskDesc &task : desc.tasks) {
+    WrittenJson one = {{"kind", taskKinds[task.kind]}, {"stage", task.stage}};
+    if (task.part)
+      one["part"] = task.part;
+    one["arena_bytes"] = task.arenaBytes;
+    one["arguments"] = write(task.arguments);
+    one["results"] = write(task.results);
+    json["tasks"].push_back(std::move(one));
+  }
   return json;
 }
 
@@ -632,6 +901,8 @@ static WrittenJson writeManifest(const Manifest &manifest) {
                                       {"axes", writeAxisRefs(mesh, desc.axes)},
                                       {"global_shape", desc.globalShape},
                                       {"dims", writeDims(mesh, desc.dims)}});
+  if (manifest.pipeline)
+    json["pipeline"] = writePipeline(mesh, *manifest.pipeline);
   return json;
 }
 

@@ -56,11 +56,21 @@ Program dist::loadBundle(const std::string &folder) {
   if (!handle)
     throw Error("cannot load the program: " + std::string(dlerror()));
   program.code = {handle, [](void *handle) { dlclose(handle); }};
-  program.entry = reinterpret_cast<dist_main_fn>(dlsym(handle, "dist_main"));
-  auto said = static_cast<const char *>(dlsym(handle, "dist_manifest"));
-  if (!program.entry || !said)
-    throw Error(path + ": exports no " +
-                (program.entry ? "dist_manifest" : "dist_main"));
+  auto find = [&](const std::string &name) {
+    void *symbol = dlsym(handle, name.c_str());
+    if (!symbol)
+      throw Error(path + ": exports no " + name);
+    return symbol;
+  };
+  if (manifest.pipeline) {
+    for (size_t i = 0; i < manifest.pipeline->tasks.size(); ++i)
+      program.tasks.push_back(reinterpret_cast<dist_main_fn>(
+          find("dist_task_" + std::to_string(i))));
+    program.entry = program.tasks.empty() ? nullptr : program.tasks.front();
+  } else {
+    program.entry = reinterpret_cast<dist_main_fn>(find("dist_main"));
+  }
+  auto said = static_cast<const char *>(find("dist_manifest"));
   std::string agreement = manifest.agreement();
   if (agreement != said)
     throw Error(folder +

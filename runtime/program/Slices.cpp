@@ -221,6 +221,14 @@ int64_t dist::countHeld(const Mesh &mesh, const TensorDesc &desc,
 }
 
 bool dist::isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
+  if (!isHeldBy(mesh, desc, rank))
+    return false;
+  if (desc.held) {
+    int64_t weight = 1;
+    for (size_t i = desc.held->axis + 1; i < mesh.axes.size(); ++i)
+      weight *= mesh.axes[i].size;
+    rank -= desc.held->place * weight;
+  }
   // The digits of the rank along axes that cut the tensor may be anything; the
   // other digits must be zero.
   for (const std::vector<SubDim> &dim : desc.dims)

@@ -162,6 +162,16 @@ struct TraceEvent {
   std::string module = {};
 };
 
+/// A value that goes from one rank to another, between tasks of a pipeline.
+struct TaskMessage {
+  /// The other rank, and the axis along which the two differ.
+  int64_t peer;
+  int32_t axis;
+  /// What is sent: equal at both ends.
+  int64_t tag;
+  int64_t bytes;
+};
+
 /// The machine on which one rank works. Each function returns whether it
 /// succeeded; after false the run has failed.
 class Backend {
@@ -182,6 +192,18 @@ public:
   virtual const void *constant(const void *data, int64_t bytes) { return data; }
   /// What stream 0 does next is for this module; in traced runs alone.
   virtual void mark(const char *module) {}
+
+  // Messages between tasks: those from one rank to another come in the order
+  // in which they are sent.
+  /// Returns when `data` may be written again.
+  virtual bool send(const TaskMessage &message, const void *data) {
+    return fail("this backend runs no pipelines yet: --backend threads does");
+  }
+  /// The next message from a rank; null after a failure.
+  virtual std::shared_ptr<void> receive(const TaskMessage &message) {
+    fail("this backend runs no pipelines yet: --backend threads does");
+    return nullptr;
+  }
 
   // Streams.
   virtual bool eventRecord(int32_t event, int32_t stream) = 0;

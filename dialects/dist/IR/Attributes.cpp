@@ -232,6 +232,19 @@ static Fit fitsOverlap(const Place &, Attribute attr) {
              }));
 }
 
+static Fit fitsPipeline(const Place &, Attribute attr) {
+  auto chunks = getEntry<IntegerAttr>(attr, "chunks");
+  auto stages = getEntry<ArrayAttr>(attr, "stages");
+  return fit(getEntry<StringAttr>(attr, "table") &&
+             getEntry<StringAttr>(attr, "axis") &&
+             getEntry<LocationAttr>(attr, "by") && chunks &&
+             chunks.getType().isInteger(64) && chunks.getInt() >= 1 && stages &&
+             !stages.empty() &&
+             llvm::all_of(stages, [](Attribute stage) {
+               return isArrayOf<StringAttr>(stage);
+             }));
+}
+
 static Fit fitsRandomStreams(const Place &, Attribute attr) {
   auto streams = dyn_cast<ArrayAttr>(attr);
   return fit(

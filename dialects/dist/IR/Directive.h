@@ -7,7 +7,6 @@
 #ifndef DIST_DIALECTS_DIST_IR_DIRECTIVE_H
 #define DIST_DIALECTS_DIST_IR_DIRECTIVE_H
 
-
 namespace mlir::dist {
 
 /// A schedule while it is applied (passes/schedule).
@@ -21,9 +20,9 @@ enum class TargetKind { Module, Parameter, Input, Output, Value };
 /// The words of clauses behind a directive's target. The last three, which any
 /// directive may have, come last.
 inline constexpr StringRef kClauseWords[] = {
-    "over",     "groups", "dim",    "to",       "partial", "low",  "high",
-    "boundary", "zigzag", "always", "never",    "chunks",  "ring", "axes",
-    "where",    "with",   "except", "optional", "expect"};
+    "over",     "groups", "dim",    "to",    "partial", "low",      "high",
+    "boundary", "zigzag", "always", "never", "chunks",  "split",    "sizes",
+    "ring",     "axes",   "where",  "with",  "except",  "optional", "expect"};
 
 /// "megatron.mlir:5: dist.shard \"h.*\" column over \"tp\"": a directive and
 /// its line.

@@ -47,6 +47,20 @@ SmallVector<AxisRefAttr> getAxisRefs(ArrayAttr axes);
 /// are not compatible.
 bool overlaps(AxisRefAttr a, AxisRefAttr b);
 
+/// The axes that attributes of `op` name, each once.
+SmallVector<AxisRefAttr> findAxes(Operation *op);
+
+/// Checks that the mesh `meshName`, with the axes `mesh`, has all of `axes`,
+/// and that none occurs twice. `emitError` begins the message. `sharding`, if
+/// set, is the attribute that names the axes.
+LogicalResult verifyAxes(ArrayRef<AxisRefAttr> axes, FlatSymbolRefAttr meshName,
+                         ArrayRef<MeshAxisAttr> mesh,
+                         function_ref<InFlightDiagnostic()> emitError,
+                         ShardingAttr sharding = {});
+/// The same for a mesh that may be null. Then only repetitions are checked.
+LogicalResult verifyAxes(ArrayRef<AxisRefAttr> axes, MeshOp mesh,
+                         function_ref<InFlightDiagnostic()> emitError);
+
 /// For messages: `"tp"` or `"tp"(2)4`, and `["dp" = 2, "tp" = 4]`, as in the
 /// assembly.
 llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, AxisRefAttr axis);

@@ -1,7 +1,7 @@
 //===- DistAttrs.cpp - Assembly and checks of the attributes --------------===//
 
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

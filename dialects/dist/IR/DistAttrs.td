@@ -35,6 +35,15 @@ def Dist_ReductionKindAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Dist_TaskKind : I32EnumAttr<"TaskKind", "a part of a stage's work", [
+      I32EnumAttrCase<"Begin", 0, "begin">,
+      I32EnumAttrCase<"Forward", 1, "forward">,
+      I32EnumAttrCase<"Backward", 2, "backward">,
+      I32EnumAttrCase<"Weight", 3, "weight">,
+      I32EnumAttrCase<"End", 4, "end">]> {
+  let cppNamespace = "::mlir::dist";
+}
+
 def Dist_SyncMode : I32EnumAttr<"SyncMode", "When a sync acts", [
       I32EnumAttrCase<"FwdPre", 0, "fwd_pre">,
       I32EnumAttrCase<"FwdPost", 1, "fwd_post">,

@@ -1,7 +1,7 @@
 //===- DistCollectives.cpp - Verifiers and byte counts of collectives -----===//
 
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Collectives.h"
 #include "dialects/dist/IR/Halo.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -5,6 +5,7 @@
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Overlap.h"
+#include "dialects/dist/IR/Pipeline.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/IR/Schedule.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -54,12 +55,16 @@ void DistDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "dialects/dist/IR/DistPipeline.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "dialects/dist/IR/DistRandom.cpp.inc"
       >();
   declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
-                            CheckpointOp, DecomposeOp, FuseOp, GraphHaloOp,
-                            OverlapOp, RandomStreamsOp, ReplaceOp, RingOp,
-                            ShardOp, SyncOp>();
+                            CheckpointOp, CutPipelineStageOp, DecomposeOp,
+                            FuseOp, GraphHaloOp, OverlapOp, RandomStreamsOp,
+                            ReplaceOp, RingOp, ShardOp, StagesOp, SyncOp>();
 }
 
 /// Says that there is no such op, and which one may be meant.
@@ -78,8 +83,6 @@ static ParseResult parseUnknownOp(OpAsmParser &parser, OperationState &state) {
   }
   InFlightDiagnostic error = parser.emitError(parser.getNameLoc())
                              << "is unknown";
-  if (state.name.stripDialect() == "pipeline")
-    return error << ": there are no pipelines yet";
   if (!nearest.empty())
     error << "; did you mean '" << nearest << "'?";
   return error;

@@ -1,7 +1,7 @@
 //===- DistOps.cpp - Assembly and verifiers of meshes and placements ------===//
 
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InterleavedRange.h"

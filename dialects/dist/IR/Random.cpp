@@ -2,8 +2,7 @@
 
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/DirectiveAssembly.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 

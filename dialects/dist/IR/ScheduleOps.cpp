@@ -1,9 +1,8 @@
 //===- ScheduleOps.cpp - Assembly and verifiers of schedules --------------===//
 
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Directive.h"
-#include "dialects/dist/IR/DirectiveAssembly.h"
+#include "dialects/dist/IR/Pipeline.h"
 #include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -78,7 +77,7 @@ static bool isDirective(Operation &op) {
 
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : *getBody().begin())
-    if (!isDirective(op) && !isa<IncludeOp>(op))
+    if (!isDirective(op) && !isa<IncludeOp, PipelineOp>(op))
       return op.emitOpError() << "is no directive of a schedule";
   return success();
 }

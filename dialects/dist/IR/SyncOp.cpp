@@ -1,8 +1,6 @@
 //===- SyncOp.cpp - Assembly and verifier of dist.sync --------------------===//
 
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/DirectiveAssembly.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/Builders.h"

@@ -7,6 +7,8 @@
 #ifndef DIST_PASSES_SCHEDULE_DIRECTIVES_DIRECTIVES_H
 #define DIST_PASSES_SCHEDULE_DIRECTIVES_DIRECTIVES_H
 
+#include "dialects/dist/IR/Schedule.h"
+
 namespace mlir {
 class MLIRContext;
 namespace dist {
@@ -16,10 +18,15 @@ void attachFuseDirective(MLIRContext &context);
 void attachModuleDirectives(MLIRContext &context);
 void attachNotedDirectives(MLIRContext &context);
 void attachOverlapDirective(MLIRContext &context);
+void attachPipelineDirectives(MLIRContext &context);
 void attachRandomDirective(MLIRContext &context);
 void attachReplaceDirective(MLIRContext &context);
 void attachShardDirective(MLIRContext &context);
 void attachSyncDirective(MLIRContext &context);
+
+/// Checks the dist.pipeline of a schedule, if it has one; `isApplied`: that its
+/// stages are known.
+LogicalResult checkPipeline(ScheduleOp schedule, MeshOp mesh, bool isApplied);
 
 } // namespace dist
 } // namespace mlir

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/directives/ScheduleApplication.h"
-#include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Schedule.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/schedule/names/NamePattern.h"

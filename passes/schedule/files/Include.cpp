@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/Include.h"
-#include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"

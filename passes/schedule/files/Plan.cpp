@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/Plan.h"
-#include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Schedule.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/Builders.h"

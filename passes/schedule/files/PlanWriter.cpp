@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/PlanWriter.h"
-#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -218,7 +218,8 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
   if (!mesh)
     return emitError(schedule.getLoc())
            << "is on mesh @" << schedule.getMesh() << ", which is not defined";
-  if (failed(expandIncludes(schedule)))
+  if (failed(expandIncludes(schedule)) ||
+      failed(checkPipeline(schedule, mesh, /*isApplied=*/false)))
     return failure();
   ScheduleFunctions functions(module);
   llvm::DenseMap<Operation *, unsigned> places;
@@ -260,7 +261,8 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
     }
     places[directive] = *count;
   }
-  if (failed(application.finish(places)))
+  if (failed(application.finish(places)) ||
+      failed(checkPipeline(schedule, mesh, /*isApplied=*/true)))
     return failure();
   describe();
   schedule.erase();
@@ -273,6 +275,7 @@ void mlir::dist::registerScheduleDirectives(DialectRegistry &registry) {
     attachFuseDirective(*context);
     attachModuleDirectives(*context);
     attachOverlapDirective(*context);
+    attachPipelineDirectives(*context);
     attachRandomDirective(*context);
     attachReplaceDirective(*context);
     attachNotedDirectives(*context);

@@ -7,7 +7,8 @@
 
 #include "passes/spmd/verify/IdleDevices.h"
 #include "dialects/dist/IR/Attention.h"
-#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Pipeline.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Utils/Program.h"
@@ -31,6 +32,8 @@ public:
   explicit Idle(const MeshLayout &layout) : layout(layout) {}
 
   void visit(FunctionOpInterface function);
+  /// An axis has something to do that no sharding shows.
+  void use(StringRef axis) { used.insert(axis); }
   IdleDevices finish();
 
 private:
@@ -219,6 +222,8 @@ static void setIdleDevices(MeshOp mesh, const IdleDevices &idle) {
 static void noteIdleDevices(ModuleOp module, MeshOp mesh) {
   MeshLayout layout(mesh);
   Idle all(layout);
+  if (std::optional<PipelineNote> pipeline = PipelineNote::get(mesh))
+    all.use(pipeline->axis.getValue());
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal())
       all.visit(function);

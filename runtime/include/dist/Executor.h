@@ -106,6 +106,8 @@ public:
   virtual bool readsArguments() const { return true; }
 };
 
+class TaskRunner;
+
 /// When a rank ran dist_main, in nanoseconds of the steady clock.
 struct Interval {
   int64_t start, end;
@@ -166,6 +168,7 @@ private:
   void placeArgument(dist_rank &rank, size_t index, bool owns);
   void prepareArguments(dist_rank &rank, bool ownsArguments);
   void prepare(dist_rank &rank, bool isStepped = false);
+  int32_t call(dist_rank &rank);
   bool takeArguments(dist_rank &rank);
   bool takeResults(dist_rank &rank, bool isStepped);
 
@@ -185,6 +188,8 @@ private:
   std::vector<void *> args, results;
   void *arena = nullptr;
   int64_t *status = nullptr;
+  /// Of a pipeline.
+  std::shared_ptr<TaskRunner> tasks;
 };
 
 } // namespace dist

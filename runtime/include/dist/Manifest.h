@@ -63,6 +63,14 @@ struct TensorDesc {
   /// the number of that argument in the manifest.
   std::optional<int64_t> updates;
 
+  /// In a pipeline: the stage whose ranks alone hold it, and these ranks.
+  struct Held {
+    int64_t stage = 0;
+    int32_t axis = -1;
+    int64_t place = 0;
+  };
+  std::optional<Held> held;
+
   /// Whether this piece continues the joined argument of the piece before it.
   bool continuesJoined() const {
     return std::any_of(joinedAt.begin(), joinedAt.end(),
@@ -118,6 +126,45 @@ struct RandomStreamsDesc {
   std::vector<std::vector<SubDim>> dims;
 };
 
+/// What one stage of a pipeline does; the program exports it as dist_task_N.
+struct TaskDesc {
+  enum Kind { Begin, Forward, Backward, Weight, End };
+  /// What an argument or a result is: the program's, a slot, or the number of
+  /// the microbatch, a tensor<i64>.
+  struct Operand {
+    enum Kind { Argument, Result, Slot, Microbatch };
+    Kind kind = Slot;
+    int64_t index = 0;
+  };
+  Kind kind = Forward;
+  int64_t stage = 0;
+  /// Of the end of a step: in which order its tasks are done.
+  int64_t part = 0;
+  int64_t arenaBytes = 0;
+  std::vector<Operand> arguments, results;
+};
+
+/// A value between tasks, of which each microbatch has its own, or each step.
+struct SlotDesc {
+  dist_dtype dtype = DIST_F32;
+  Shape shape; // of a rank's part
+  bool isOfStep = false;
+  int64_t bytes() const { return numElements(shape) * dtypeBytes(dtype); }
+};
+
+/// A program that is cut into tasks of stages.
+struct PipelineDesc {
+  std::string name; // of the table
+  int32_t axis = 0; // of the mesh
+  int64_t microbatches = 1;
+  /// By stage, the coordinate of its ranks along the axis.
+  std::vector<int64_t> placeOf;
+  std::vector<SlotDesc> slots;
+  std::vector<TaskDesc> tasks;
+  /// Which coordinate does which task when (runtime/pipeline/Table.h).
+  std::string table;
+};
+
 struct Manifest {
   std::string target = "cpu";
   std::string program = "program.so";
@@ -134,6 +181,8 @@ struct Manifest {
   std::vector<CheckDesc> checks;
   /// For a reference program, which must draw the same numbers.
   std::vector<RandomStreamsDesc> randomStreams;
+  /// None: the program is one function, dist_main.
+  std::optional<PipelineDesc> pipeline;
   /// Of the bundle's files; missing without constants.
   Checksum programChecksum;
   std::optional<Checksum> constantsChecksum;
@@ -157,6 +206,12 @@ std::string differingKeys(const std::string &first, const std::string &second);
 /// The problem with the results that update arguments; "" if there is no
 /// problem.
 std::string findUpdateProblem(const Manifest &manifest);
+
+/// Whether the rank holds a part of the tensor, as all do but in a pipeline.
+bool isHeldBy(const Mesh &mesh, const TensorDesc &desc, int64_t rank);
+
+/// Finds the ranks of each tensor that a stage holds.
+void placeStages(Manifest &manifest);
 
 /// The local shape that follows from the slice description.
 Shape localShapeOf(const TensorDesc &desc);

@@ -15,6 +15,8 @@ namespace dist {
 struct Program {
   Manifest manifest;
   dist_main_fn entry = nullptr;
+  /// Of a pipeline, in the order of the manifest's; `entry` is the first.
+  std::vector<dist_main_fn> tasks;
   /// Keeps the code in memory (a loaded shared object, a JIT).
   std::shared_ptr<void> code;
   /// The folder that a relative manifest.weights is relative to.

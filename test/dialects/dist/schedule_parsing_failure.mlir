@@ -53,8 +53,40 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["pp" = 2]
 dist.schedule @s on @m {
-  // expected-error@below {{custom op 'dist.pipeline' is unknown: there are no pipelines yet}}
+  // expected-error@below {{has no table "a": known are gpipe, 1f1b, interleaved, zb_h1, zb_v}}
   dist.pipeline "a" over "pp"
+}
+
+// -----
+
+dist.mesh @m ["pp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{"interleaved" wants at least 2 chunks, as in 'chunks 2'}}
+  dist.pipeline "interleaved" over "pp"
+}
+
+// -----
+
+dist.mesh @m ["pp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{"zb_v" has no chunks but its two: "interleaved" has}}
+  dist.pipeline "zb_v" over "pp" chunks 2
+}
+
+// -----
+
+dist.mesh @m ["pp" = 2, "tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{is over one axis of the mesh, which it has whole}}
+  dist.pipeline "1f1b" over "pp", "tp"
+}
+
+// -----
+
+dist.mesh @m ["pp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{sizes has 0: a stage has at least one module}}
+  dist.stages "h.*" sizes [0, 3]
 }
 
 // -----

@@ -1,0 +1,254 @@
+#!/usr/bin/python3
+"""Steps of training by pipelines, beside one device.
+
+pipeline.py [REGEX]: only cases whose name matches.
+
+- `equal_MODEL_TABLE_MICROBATCHES_MESH`: three steps of AdamW with a clipped norm, in f64, give the losses, parameters and
+  states of one device;
+- `sharded_NAME`: so do pipelines over a mesh with other axes, under FSDP, ZeRO, sequence parallelism and checkpoints;
+- `bits`: tables of one cut have the same bits, whatever the order and the link, and go on from a checkpoint with them;
+- `bytes_MODEL`: what crosses each border, and what stages hold, is the closed form.
+
+Programs come from tools/ and models from examples/, below the current folder.
+"""
+
+import array
+import json
+import math
+import os
+import re
+import struct
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import npy  # noqa: E402
+import xunit  # noqa: E402
+from processes import examples, import_model, run  # noqa: E402
+from train import read_checkpoint, read_curve  # noqa: E402
+
+# By model: its modules, what it is trained on, and further lines of a schedule for an axis "tp".
+MODELS = {
+    "gpt2": ("transformer.h.*", ["--loss=cross_entropy"], ['dist.shard "transformer.h.*.mlp.c_fc" column over "tp"', 'dist.shard "transformer.h.*.mlp.c_proj" row over "tp"']),
+    "llama": ("model.layers.*", ["--loss=cross_entropy"], ['dist.shard "model.layers.*.self_attn" heads over "tp"']),
+    "bert": ("bert.encoder.layer.*", ["--loss=mse", "--optimizer=sgd,lr=1e-2,momentum=0.9,clip=0.5"], []),
+    "t5": ("{encoder,decoder}.block.*", ["--loss=cross_entropy"], []),
+    "mixtral": ("model.layers.*", ["--loss=cross_entropy"], []),
+    "resnet": ("layer*.*", ["--loss=mse"], []),
+    "unet": ("{down*,middle,merge*}", ["--loss=mse"], []),
+}  # fmt: skip
+STEPS = 3
+
+
+def write_schedule(path, table, mesh, lines):
+    axes = ", ".join(f'"{name}" = {size}' for name, size in mesh.items())
+    with open(path, "w", encoding="utf-8") as file:
+        table, *more = table.split(" ", 1)
+        file.write(f"dist.mesh @m [{axes}]\ndist.schedule @s on @m {{\n  dist.pipeline {table} over \"pp\" {' '.join(more)}\n")
+        file.write("".join(f"  {line}\n" for line in lines) + "}\n")
+
+
+class Subject:
+    """A model in f64, and rows of data for it."""
+
+    def __init__(self, model, work):
+        self.model, self.work, self.number = model, work, 0
+        self.modules, self.options, self.sharded = MODELS[model]
+        self.module = os.path.join(work, "f64.mlir")
+        run("dist-opt", import_model(model, work), "--dist-convert-to-f64", "-o", self.module)
+        with open(self.module, encoding="utf-8") as file:
+            text = file.read()
+        self.data, self.batch = [], 0
+        inputs = re.findall(r'tensor<([\dx]+)x(\w+)> \{[^{}]*dist\.input = "([^"]*)"', text)
+        self.outputs = re.findall(r'tensor<([\dx]+)xf64> \{dist\.output = "([^"]*)"', text)
+        for sizes, kind, name in inputs:
+            shape = [int(size) for size in sizes.split("x")]
+            self.batch = shape[0]
+            self.add(name, kind, shape)
+
+    def add(self, name, kind, shape):
+        rows = 8 * self.batch * STEPS
+        count = rows * math.prod(shape[1:])
+        if "mask" in name:
+            values = [1] * count
+        elif "type" in name:
+            values = [n % 2 for n in range(count)]
+        elif kind == "i64":
+            values = [(7 * n * n + 3 * n) % 61 + 1 for n in range(count)]
+        else:
+            values = [math.sin(0.37 * n) for n in range(count)]
+        path = os.path.join(self.work, name + ".npy")
+        npy.write(path, kind, [rows, *shape[1:]], values)
+        self.data.append(f"--data={name}={path}")
+
+    def folder(self):
+        self.number += 1
+        return os.path.join(self.work, f"run{self.number}")
+
+    def schedule(self, table, mesh, more=(), sharded=True):
+        path = os.path.join(self.work, f"schedule{self.number}.mlir")
+        lines = [f'dist.stages "{self.modules}"', *more]
+        lines += self.sharded if "tp" in mesh and sharded else []
+        write_schedule(path, table, mesh, lines)
+        return f"--schedule={path}"
+
+    def target(self):
+        sizes, name = self.outputs[0]
+        shape = [int(size) for size in sizes.split("x")]
+        if "--loss=mse" in self.options:
+            return name, "f64", shape
+        return name, "i64", shape[:-1]
+
+    def train(self, microbatches, *options, steps=STEPS):
+        output, kind, shape = self.target()
+        if not any(one.startswith("--data=labels=") for one in self.data):
+            self.add("labels", kind, shape)
+        folder = self.folder()
+        run(
+            "dist-run", "--train", self.module, *self.data, *self.options, f"--loss-of={output}", f"--accumulate={microbatches}", f"--steps={steps}",
+            *([] if any("--optimizer" in one for one in [*self.options, *options]) else ["--optimizer=adamw,lr=1e-2,clip=0.5"]),
+            "--in-order", f"--save={folder}", f"--curve={folder}.csv", xunit.OPT_LEVEL, *options,
+        )  # fmt: skip
+        tensors = {}
+        for part in ("", "optimizer"):
+            path = os.path.join(folder, f"step-{steps}", part)
+            if os.path.exists(os.path.join(path, "model.safetensors.index.json")):
+                tensors.update({(part, name): entry for name, entry in read_checkpoint(path).items()})
+        return read_curve(folder + ".csv"), tensors
+
+
+    def report(self, microbatches, schedule):
+        step = os.path.join(self.work, "step.mlir")
+        loss, of = ("mse" if "--loss=mse" in self.options else "cross_entropy"), self.outputs[0][1]
+        run(
+            "dist-opt", self.module, schedule.replace("--schedule=", "--dist-apply-schedule=file="),
+            f"--dist-train-step=optimizer=adamw,clip=1 loss={loss} of={of} accumulate={microbatches}", "-o", step,
+        )  # fmt: skip
+        return json.loads(run("dist-report", step, "--json"))
+
+
+def check_bytes(of, ranks, forward, back, holders):
+    """By border: how many activations go on, and gradients back; which stages hold a tied parameter, and how often."""
+    report = of.report(4, of.schedule('"1f1b"', {"pp": ranks}))
+    pipeline = report["pipeline"]
+    borders = {(one["source"], one["target"], one["what"]): one for one in pipeline["transfers"]}
+    for what, counts, step in (("forward", forward, 1), ("back", back, -1)):
+        for border, count in enumerate(counts):
+            crossing = [one for (source, target, kind), one in borders.items() if kind == what and min(source, target) <= border < max(source, target)]
+            assert sum(one["values"] for one in crossing) == count, f"{what} over border {border}: {crossing}"
+            assert all(one["count"] == 4 for one in crossing), crossing
+    (function,) = report["functions"]
+    held = sum(stage["parameter_bytes"] for stage in pipeline["stages"])
+    assert held == function["parameter_bytes_per_rank"], (held, function["parameter_bytes_per_rank"])
+    with open(of.module, encoding="utf-8") as file:
+        shapes = re.findall(r'tensor<([\dx]+)x[fi]64> \{[^{}]*?dist\.parameter = "([^"]*)"', file.read())
+    bytes_of = {name: 8 * math.prod(int(size) for size in shape.split("x")) for shape, name in shapes}
+    assert held == sum(bytes_of.values()) + sum(bytes_of[name] * (count - 1) for name, count in holders.items()), held
+    at_end = sum(one["bytes_sent_per_rank"] for one in pipeline["transfers"] if one["what"] == "end")
+    # Each holder's gradients, one way or the other; squares and their sum besides.
+    tied = sum(bytes_of[name] * 2 * (count - 1) for name, count in holders.items())
+    assert tied <= at_end <= tied + 8 * 4 * len(bytes_of), (at_end, tied)
+
+
+def check_bits(of):
+    mesh = {"pp": 2}
+    options = [[], ["--link=latency=100us,bandwidth=1GB/s"], ["--streams=late"]]
+    results = {}
+    for table in ('"gpipe" split', '"1f1b" split', '"zb_h1"'):
+        for more in options if table == '"zb_h1"' else options[:1]:
+            results[table, *more] = of.train(4, of.schedule(table, mesh), *more)
+    first = results['"1f1b" split',]
+    for name, result in results.items():
+        assert result == first, f"{name} has other bits"
+
+
+def assert_near(what, one, other):
+    (losses, tensors), (wanted, expected) = one, other
+    for got, want in zip(losses, wanted, strict=True):
+        assert abs(got - want) <= 1e-9 * abs(want), f"{what}: losses {losses}, {wanted} on one device"
+    assert tensors.keys() == expected.keys(), tensors.keys() ^ expected.keys()
+    numbers = {name: array.array("d", data) for name, (_, _, data) in expected.items()}
+    largest = max(abs(value) for values in numbers.values() for value in values)
+    for name, (kind, shape, _) in expected.items():
+        assert tensors[name][:2] == (kind, shape), name
+        got, want = array.array("d", tensors[name][2]), numbers[name]
+        # Some gradients are zero but for rounding.
+        most = max([*map(abs, want), 1e-4 * largest])
+        worst = max((abs(a - b) for a, b in zip(got, want)), default=0)
+        assert worst <= 1e-9 * most, f"{what}: {name} differs by {worst}, of at most {most}"
+
+
+def main():
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    with tempfile.TemporaryDirectory() as work:
+        subjects, ones = {}, {}
+
+        def subject(model):
+            if model not in subjects:
+                folder = os.path.join(work, model)
+                os.makedirs(folder)
+                subjects[model] = Subject(model, folder)
+            return subjects[model]
+
+        def one(model, microbatches):
+            key = model, microbatches
+            if key not in ones:
+                ones[key] = subject(model).train(microbatches)
+            return ones[key]
+
+        def equal(model, table, microbatches, mesh, *more):
+            of = subject(model)
+            got = of.train(microbatches, of.schedule(table, mesh, more=more))
+            assert_near(f"{model} {table} {mesh}", got, one(model, microbatches))
+
+        cases = {}
+        for model, table, microbatches, mesh in [
+            ("gpt2", '"1f1b"', 4, {"pp": 2}),
+            ("gpt2", '"gpipe"', 3, {"pp": 2}),
+            ("gpt2", '"zb_h1"', 2, {"pp": 2}),
+            ("gpt2", '"1f1b"', 2, {"pp": 2, "tp": 2}),
+            ("llama", '"1f1b"', 4, {"pp": 2}),
+            ("llama", '"zb_h1"', 4, {"pp": 2, "tp": 2}),
+            ("t5", '"1f1b"', 4, {"pp": 4}),
+            ("t5", '"interleaved"', 3, {"pp": 2}),
+            ("t5", '"zb_v"', 4, {"pp": 2}),
+            ("bert", '"1f1b"', 2, {"pp": 2}),
+            ("mixtral", '"1f1b"', 2, {"pp": 2}),
+            ("unet", '"1f1b"', 4, {"pp": 5}),
+        ]:
+            name = "_".join(["equal", model, table.strip('"'), str(microbatches), *(f"{axis}{size}" for axis, size in mesh.items())])
+            if table == '"interleaved"':
+                table += " chunks 2"
+            cases[name] = lambda model=model, table=table, microbatches=microbatches, mesh=mesh: equal(model, table, microbatches, mesh)
+        data = 'dist.shard input "{input_ids,attention_mask}" [{"dp"}, {} ]'
+        adamw = "--optimizer=adamw,lr=1e-2,clip=0.5"
+
+        def sharded(mesh, lines, *options):
+            of = subject("gpt2")
+            schedule = of.schedule('"1f1b"', {"pp": 2, **mesh} if "last" not in options else {**mesh, "pp": 2}, more=lines, sharded=False)
+            got = of.train(4, schedule, *(one for one in options if one != "last"))
+            assert_near(str(options), got, one("gpt2", 4))
+
+        def example(name):
+            with open(os.path.join(examples("gpt2"), name + ".mlir"), encoding="utf-8") as file:
+                lines = [line.strip() for line in file]
+            return [line for line in lines if line.startswith(("dist.shard ", "dist.sync "))]
+
+        cases["sharded_fsdp"] = lambda: sharded({"dp": 2}, example("fsdp"))
+        cases["sharded_fsdp_last"] = lambda: sharded({"dp": 2}, example("fsdp"), "last", "--recompute=gathers")
+        cases["sharded_sequence"] = lambda: sharded({"tp": 2}, example("sp"))
+        cases["sharded_zero"] = lambda: sharded({"dp": 2}, [data], adamw + ",zero=dp")
+        cases["sharded_zero_tp"] = lambda: sharded({"dp": 2, "tp": 2}, [data, *subject("gpt2").sharded], adamw + ",zero=dp")
+        cases["sharded_checkpoint"] = lambda: sharded({}, ['dist.checkpoint "transformer.h.*"'])
+        cases["bits"] = lambda: check_bits(subject("gpt2"))
+        cases["bytes_gpt2"] = lambda: check_bytes(subject("gpt2"), 2, [1], [1], {"transformer.wte.weight": 2})
+        cases["bytes_llama"] = lambda: check_bytes(subject("llama"), 2, [1], [1], {})
+        # The encoder's result goes to both stages of the decoder.
+        cases["bytes_bert"] = lambda: check_bytes(subject("bert"), 2, [1], [1], {"bert.embeddings.word_embeddings.weight": 2})
+        cases["bytes_t5"] = lambda: check_bytes(subject("t5"), 4, [1, 2, 2], [1, 1, 2], {"encoder.embed_tokens.weight": 3})
+        return xunit.run("e2e.pipeline", cases, pattern)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
