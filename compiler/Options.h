@@ -110,6 +110,12 @@ struct CompileOptions {
                              "travel: how many, auto (two, if --overlap "
                              "estimates that it pays), or an axis of the mesh"),
               llvm::cl::value_desc("N|auto|AXIS"), llvm::cl::cat(category)),
+        microbatches("microbatches",
+                     llvm::cl::desc("Of a dist.pipeline without gradients: the "
+                                    "turns are microbatches, which pass "
+                                    "through its stages"),
+                     llvm::cl::aliasopt(turns), llvm::cl::NotHidden,
+                     llvm::cl::cat(category)),
         overlapMemory("overlap-memory",
                       llvm::cl::desc("With --overlap: how many times the "
                                      "memory of the program without may be "
@@ -158,6 +164,7 @@ struct CompileOptions {
   llvm::cl::opt<std::string> weights, cpu;
   llvm::cl::opt<llvm::CodeGenOptLevel> optLevel;
   llvm::cl::opt<std::string> overlap, halos, joinHalos, machine, turns;
+  llvm::cl::alias microbatches;
   llvm::cl::opt<double> overlapMemory;
   llvm::cl::opt<std::string> dumpSpmd;
   llvm::cl::opt<bool> verbose;

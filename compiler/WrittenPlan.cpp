@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/WrittenPlan.h"
+#include "dialects/dist/IR/Pipeline.h"
 #include "dialects/dist/IR/Random.h"
-#include "dialects/dist/IR/Schedule.h"
 #include "passes/report/Report.h"
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/LocatedJson.h"
@@ -17,6 +17,7 @@
 #include "passes/schedule/names/ScopeIndex.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
 
 #include <map>
@@ -161,6 +162,32 @@ static std::string describeTraffic(const Traffic &traffic) {
          std::to_string(bytes) + " B";
 }
 
+static std::string quote(StringRef name) {
+  std::string quoted;
+  llvm::raw_string_ostream(quoted) << llvm::json::Value(name);
+  return quoted;
+}
+
+/// The modules that a directive names.
+template <typename Directive>
+static SmallVector<unsigned> matchModules(const ScopeIndex &scopes,
+                                          Directive directive) {
+  auto match = [&](StringRef names) {
+    std::string error;
+    auto pattern = NamePattern::parse(names, error);
+    return pattern ? scopes.match(TargetKind::Module, *pattern)
+                   : SmallVector<unsigned>();
+  };
+  SmallVector<unsigned> modules = match(directive.getTarget());
+  if (std::optional<StringRef> names = directive.getExcept()) {
+    SmallVector<unsigned> except = match(*names);
+    llvm::erase_if(modules, [&](unsigned scope) {
+      return llvm::is_contained(except, scope);
+    });
+  }
+  return modules;
+}
+
 /// A section of a plan: modules that directives name, and the axes. `getAxes`
 /// is null for directives that do not belong to it. Empty if there are no such
 /// directives.
@@ -169,23 +196,16 @@ static std::string describeModules(ScheduleOp schedule,
                                    const ScopeIndex &scopes, StringRef name,
                                    function_ref<ArrayAttr(Directive)> getAxes) {
   std::string text;
-  auto quote = [](StringRef name) {
-    std::string quoted;
-    llvm::raw_string_ostream(quoted) << llvm::json::Value(name);
-    return quoted;
-  };
   for (auto directive : schedule.getBody().getOps<Directive>()) {
-    std::string error;
-    auto pattern = NamePattern::parse(directive.getTarget(), error);
     ArrayAttr over = getAxes(directive);
-    if (!pattern || !over)
+    if (!over)
       continue;
     SmallVector<AxisRefAttr> axes = getAxisRefs(over);
     if (llvm::any_of(axes, [](AxisRefAttr axis) { return axis.isSubAxis(); }))
       continue;
     auto names = llvm::map_range(
         axes, [&](AxisRefAttr axis) { return quote(axis.getName()); });
-    for (unsigned scope : scopes.match(TargetKind::Module, *pattern))
+    for (unsigned scope : matchModules(scopes, directive))
       text += (text.empty() ? "" : ",") +
               ("\n    " + quote(llvm::Regex::escape(scopes.getPath(scope)))) +
               ": [" + llvm::join(names, ", ") + "]";
@@ -213,6 +233,75 @@ static std::string describeRings(ScheduleOp schedule, const ScopeIndex &scopes,
   });
 }
 
+/// A regular expression of the modules that `targets` match: with numbers left
+/// open if that matches no more.
+static std::string findKey(ScopeIndex &scopes, ArrayRef<unsigned> targets) {
+  SmallVector<std::string> exact, open;
+  for (unsigned scope : targets) {
+    SmallVector<std::string> components;
+    for (StringRef component : llvm::split(scopes.getPath(scope), '.'))
+      components.push_back(!component.empty() &&
+                                   llvm::all_of(component, llvm::isDigit)
+                               ? "\\d+"
+                               : llvm::Regex::escape(component));
+    std::string key = llvm::join(components, "\\.");
+    exact.push_back(llvm::Regex::escape(scopes.getPath(scope)));
+    if (!llvm::is_contained(open, key))
+      open.push_back(key);
+  }
+  std::string all = llvm::join(open, "|"), error;
+  auto pattern = NamePattern::parse("/" + all + "/", error);
+  if (pattern &&
+      scopes.match(TargetKind::Module, *pattern).size() == targets.size())
+    return all;
+  return llvm::join(exact, "|");
+}
+
+/// The pipeline's section. A file of a table is found from the plan's folder,
+/// which is not known here.
+static std::string describePipeline(ScheduleOp schedule, ScopeIndex &scopes,
+                                    SmallVectorImpl<std::string> &unsaid) {
+  auto all = llvm::to_vector(schedule.getOps<PipelineOp>());
+  if (all.empty())
+    return "";
+  PipelineOp pipeline = all.front();
+  if (pipeline.getFile() &&
+      !llvm::sys::path::is_absolute(pipeline.getTable())) {
+    unsaid.push_back(describeDirective(pipeline) +
+                     " has a table that is beside the schedule: give it with "
+                     "its whole path");
+    return "";
+  }
+  std::string text =
+      ",\n  \"pipeline\": {" + quote(pipeline.getFile() ? "file" : "table") +
+      ": " + quote(pipeline.getTable()) +
+      ", \"axis\": " + quote(getAxisRefs(pipeline.getAxes()).front().getName());
+  if (pipeline.getChunks() != 1)
+    text += ", \"chunks\": " + std::to_string(pipeline.getChunks());
+  if (pipeline.getSplit())
+    text += ", \"split\": true";
+  SmallVector<std::string> cuts;
+  for (auto cut : schedule.getOps<CutPipelineStageOp>())
+    for (unsigned scope : matchModules(scopes, cut))
+      cuts.push_back(quote(llvm::Regex::escape(scopes.getPath(scope))));
+  if (!cuts.empty())
+    text += ",\n    \"cuts\": [" + llvm::join(cuts, ", ") + "]";
+  for (auto stages : schedule.getOps<StagesOp>()) {
+    text += ",\n    \"stages\": " +
+            quote(findKey(scopes, matchModules(scopes, stages)));
+    if (std::optional<ArrayRef<int64_t>> sizes = stages.getSizes())
+      text += ", \"sizes\": [" +
+              llvm::join(llvm::map_range(
+                             *sizes,
+                             [](int64_t size) { return std::to_string(size); }),
+                         ", ") +
+              "]";
+    if (stages.getBalance())
+      text += ", \"balance\": true";
+  }
+  return text + "}";
+}
+
 /// Moves the schedule of `options` into the model. Returns the schedule to
 /// apply, with its includes; null if there is no schedule.
 static FailureOr<ScheduleOp>
@@ -231,6 +320,20 @@ findAppliedSchedule(ModuleOp model, DistDistributeOptions &options) {
   if (failed(schedule) || failed(expandIncludes(*schedule)))
     return failure();
   return schedule;
+}
+
+/// Distributes a model that is not cut into the stages of its pipeline: the
+/// table may be of gradients, which the model has none of.
+static LogicalResult
+distributeWhole(ModuleOp model, DistDistributeOptions options, Stages &stages) {
+  DistDistributeOptions placing = options;
+  placing.stopPlaced = true;
+  if (failed(distribute(model, placing, stages)))
+    return failure();
+  for (MeshOp mesh : model.getOps<MeshOp>())
+    mesh->removeAttr(kPipelineAttr);
+  options.bind = {};
+  return distribute(model, options, stages);
 }
 
 FailureOr<WrittenPlan> mlir::dist::writePlan(ModuleOp model,
@@ -256,13 +359,18 @@ FailureOr<WrittenPlan> mlir::dist::writePlan(ModuleOp model,
                            /*isZigzag=*/true) +
              describeModules<GraphHaloOp>(
                  *schedule, scopes, "graph_halo",
-                 [](GraphHaloOp directive) { return directive.getAxes(); });
+                 [](GraphHaloOp directive) { return directive.getAxes(); }) +
+             describePipeline(*schedule, scopes, unsaid);
   }
   PlanWriter writer(model);
   options.stopPlaced = true;
   if (failed(distribute(model, options, stages)))
     return failure();
-  DistDistributeOptions planned;
+  DistDistributeOptions rest;
+  rest.machine = options.machine;
+  rest.link = options.link;
+  rest.overlap = "off";
+  DistDistributeOptions planned = rest;
   planned.bind = options.bind;
   stages.begin("report", "writing the plan");
   WrittenPlan plan;
@@ -283,7 +391,7 @@ FailureOr<WrittenPlan> mlir::dist::writePlan(ModuleOp model,
     Refusal refusal(model.getContext());
     tried = original->clone();
     if (succeeded(addPlan(*tried, plan.text)) &&
-        succeeded(distribute(*tried, planned, stages)))
+        succeeded(distributeWhole(*tried, planned, stages)))
       break;
     auto settled = settle(plan.text, refusal.line, model.getContext());
     if (!settled) {
@@ -295,7 +403,7 @@ FailureOr<WrittenPlan> mlir::dist::writePlan(ModuleOp model,
                          " is pending, which does not come about from what a "
                          "plan says; null in the plan");
   }
-  if (failed(distribute(model, {}, stages)))
+  if (failed(distributeWhole(model, rest, stages)))
     return failure();
   FailureOr<Traffic> wanted = getTraffic(model), found = getTraffic(*tried);
   if (failed(wanted) || failed(found))

@@ -110,8 +110,7 @@ mlir::dist::getPhases(ModuleOp module, const DistDistributeOptions &options) {
   if (level != 3 && !options.stopPlaced) {
     DistRecomputeOptions recompute;
     recompute.what = options.recompute;
-    phases.push_back({"placement",
-                      makePipeline(createDistRecompute(recompute)),
+    phases.push_back({"placement", makePipeline(createDistRecompute(recompute)),
                       "recompute"});
   }
 
@@ -129,8 +128,13 @@ mlir::dist::getPhases(ModuleOp module, const DistDistributeOptions &options) {
                     !overlap.joinHalos.empty();
   phases.push_back({mayOverlap ? "overlap" : "placement",
                     makePipeline(createDistOverlapProgram(overlap))});
-  if (!options.stopPlaced)
-    phases.push_back({"placement", makePipeline(createDistPipeline())});
+  if (!options.stopPlaced) {
+    DistPipelineOptions pipeline;
+    pipeline.machine = options.machine;
+    pipeline.link = options.link;
+    pipeline.microbatches = getTurnsAxis(turns);
+    phases.push_back({"placement", makePipeline(createDistPipeline(pipeline))});
+  }
   return phases;
 }
 

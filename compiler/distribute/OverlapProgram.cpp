@@ -1,9 +1,9 @@
 //===- OverlapProgram.cpp - Communication and computation: level 3 to 4 ---===//
 
-#include "dialects/dist/Utils/Streams.h"
 #include "compiler/distribute/Candidates.h"
 #include "compiler/distribute/Phases.h"
 #include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/Streams.h"
 #include "lowering/pipeline/Pipeline.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
@@ -46,6 +46,8 @@ namespace {
 struct Wishes {
   bool overlap;
   std::string halos, joins;
+  /// What the turns of a pipeline are: its pass makes the loop.
+  bool areMicrobatches = false;
 
   bool isAny(StringRef turns) const {
     return overlap || !turns.empty() || halos != "exchange" || joins != "never";
@@ -118,11 +120,11 @@ FailureOr<Wishes> DistOverlapProgram::findWishes(ModuleOp module) {
                             "streams already; give the one that it was made "
                             "of");
   // What these move may not come from one stage to another.
-  if (llvm::any_of(module.getOps<MeshOp>(), [](MeshOp mesh) {
-        return mesh->hasAttr(kPipelineAttr);
-      })) {
-    if (!turns.empty() || (isWanted && isAsked) ||
-        (!joinHalos.empty() && joinHalos != "never"))
+  bool hasPipeline = llvm::any_of(module.getOps<MeshOp>(), [](MeshOp mesh) {
+    return mesh->hasAttr(kPipelineAttr);
+  });
+  if (hasPipeline) {
+    if ((isWanted && isAsked) || (!joinHalos.empty() && joinHalos != "never"))
       return module.emitError()
              << listAsked()
              << ": does not go with a dist.pipeline yet: leave it out";
@@ -137,7 +139,7 @@ FailureOr<Wishes> DistOverlapProgram::findWishes(ModuleOp module) {
     return module.emitError(
         "--overlap=auto needs --machine, which says on what "
         "it is to pay");
-  Wishes wishes{isWanted, halos, joinHalos};
+  Wishes wishes{isWanted, halos, joinHalos, hasPipeline};
   if (wishes.halos.empty())
     wishes.halos = isWanted ? "auto" : "exchange";
   if (wishes.halos == "auto" && machine.empty())
@@ -166,8 +168,7 @@ FailureOr<Wishes> DistOverlapProgram::findWishes(ModuleOp module) {
 void DistOverlapProgram::addOverlap(OpPassManager &passes, double memory) {
   addAttentionAcrossLoops(passes);
   passes.addPass(createDistChunkCollectives());
-  passes.addPass(
-      createDistBucketReductions(on<DistBucketReductionsOptions>()));
+  passes.addPass(createDistBucketReductions(on<DistBucketReductionsOptions>()));
   auto rotation = on<DistRotateLoopsOptions>();
   rotation.memory = memory;
   passes.addPass(createDistRotateLoops(rotation));
@@ -178,7 +179,7 @@ void DistOverlapProgram::addOverlap(OpPassManager &passes, double memory) {
 
 void DistOverlapProgram::addPasses(OpPassManager &passes,
                                    const Wishes &wishes) {
-  if (!turns.empty()) {
+  if (!turns.empty() && !wishes.areMicrobatches) {
     DistUnrollAxisOptions unroll;
     unroll.axis = getTurnsAxis(turns);
     passes.addPass(createDistUnrollAxis(unroll));

@@ -161,9 +161,6 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
                                       const BundleOptions &options,
                                       BundleStatistics *statistics) {
   bool isCut = hasTasks(module);
-  if (isCut && options.target->getName() != "cpu")
-    return module.emitError("is a pipeline, which --target ")
-           << options.target->getName() << " does not take yet: cpu does";
   PassManager joining(module.getContext());
   joining.addPass(createDistJoinParameters());
   if (!isCut && failed(joining.run(module)))

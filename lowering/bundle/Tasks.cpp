@@ -336,14 +336,25 @@ LogicalResult Outline::makeTable() {
           microbatches = pipeline.microbatches;
   host::pipeline::Table table;
   try {
-    table = host::pipeline::makeTable(note->table.getValue().str(), ranks,
-                                      microbatches, note->chunks);
+    table = note->text
+                ? host::pipeline::readTable(note->text.getValue().str(),
+                                            note->table.getValue().str())
+                : host::pipeline::makeTable(note->table.getValue().str(), ranks,
+                                            microbatches, note->chunks,
+                                            pipeline.hasBackward());
   } catch (const host::Error &error) {
     return emitError(note->by) << error.what();
   }
   if (static_cast<size_t>(table.stages) != note->stages.size())
     return emitError(note->by) << "has " << note->stages.size()
                                << " stages, and its table " << table.stages;
+  if (table.ranks() != ranks || table.microbatches != microbatches)
+    return emitError(note->by)
+           << "the table of the pipeline is of " << table.ranks()
+           << " devices and " << table.microbatches << " microbatches, but "
+           << ranks << " devices do " << microbatches << ": give --accumulate "
+           << table.microbatches
+           << ", or another table (dist-report --pipeline-table)";
   pipeline.placeOf.assign(table.rankOf.begin(), table.rankOf.end());
   pipeline.table = host::pipeline::writeTable(table);
   return success();
@@ -372,6 +383,9 @@ FailureOr<std::vector<OwningOpRef<ModuleOp>>> Outline::run() {
     return failure();
   manifest.pipeline = std::move(pipeline);
   host::placeStages(manifest);
+  if (std::string problem = host::findPipelineProblem(manifest);
+      !problem.empty())
+    return emitError(PipelineNote::get(mesh)->by) << problem;
   return modules;
 }
 
@@ -391,9 +405,9 @@ mlir::dist::outlineTasks(ModuleOp module, host::Manifest &manifest) {
 // One program again
 //===----------------------------------------------------------------------===//
 
-static constexpr StringRef kNumbered[] = {rt::kCommunicatorsAttr,
-                                          rt::kCollectivesAttr, rt::kChecksAttr,
-                                          rt::kRowPlansAttr};
+static constexpr StringRef kNumbered[] = {
+    rt::kCommunicatorsAttr, rt::kCollectivesAttr, rt::kChecksAttr,
+    rt::kRowPlansAttr, rt::kDeviceKernelsAttr};
 
 void mlir::dist::continueNumbers(ModuleOp before, ModuleOp task) {
   for (StringRef name : kNumbered)
@@ -438,15 +452,18 @@ void mlir::dist::noteLowered(ModuleOp task, size_t number, ModuleOp before,
   task->setAttr(rt::kCollectivesAttr, builder.getArrayAttr(counted));
 }
 
-/// Gives what a task defines names that no other task has.
+/// Gives what a task defines names that no other task has; also in modules
+/// within it, which keep theirs.
 static void renameSymbols(ModuleOp task, size_t number) {
+  for (auto inner : task.getOps<ModuleOp>())
+    renameSymbols(inner, number);
   MLIRContext *context = task.getContext();
   llvm::DenseMap<StringAttr, StringAttr> names;
   std::string prefix = "task_" + std::to_string(number) + "_";
   for (Operation &op : *task.getBody()) {
     auto symbol = dyn_cast<SymbolOpInterface>(op);
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
-    if (!symbol || (function && function.isExternal()))
+    if (!symbol || isa<ModuleOp>(op) || (function && function.isExternal()))
       continue;
     StringAttr name = symbol.getNameAttr();
     auto own = StringAttr::get(
@@ -466,32 +483,37 @@ static void renameSymbols(ModuleOp task, size_t number) {
                                         /*replaceTypes=*/false);
 }
 
+/// Moves what `from` defines to the end of `to`, modules of one name into one.
+static void append(ModuleOp from, ModuleOp to) {
+  llvm::DenseMap<StringAttr, Operation *> known;
+  for (Operation &op : *to.getBody())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      known[symbol.getNameAttr()] = &op;
+  for (Operation &op : llvm::make_early_inc_range(*from.getBody())) {
+    auto symbol = dyn_cast<SymbolOpInterface>(op);
+    auto found = symbol ? known.find(symbol.getNameAttr()) : known.end();
+    // What is not a module is a declaration that both have.
+    if (found == known.end())
+      op.moveBefore(to.getBody(), to.getBody()->end());
+    else if (auto inner = dyn_cast<ModuleOp>(op))
+      append(inner, cast<ModuleOp>(found->second));
+  }
+}
+
 OwningOpRef<ModuleOp>
 mlir::dist::joinTasks(std::vector<OwningOpRef<ModuleOp>> tasks) {
-  for (auto [number, task] : llvm::enumerate(tasks))
-    renameSymbols(*task, number);
-  OwningOpRef<ModuleOp> all = std::move(tasks.back());
-  tasks.pop_back();
-  llvm::DenseSet<StringAttr> declared;
-  for (auto function : all->getOps<LLVM::LLVMFuncOp>())
-    if (function.isExternal())
-      declared.insert(function.getSymNameAttr());
   int64_t kernels = 0;
-  auto count = [&](ModuleOp module) {
-    if (auto own = module->getAttrOfType<IntegerAttr>(rt::kKernelsAttr))
+  for (auto [number, task] : llvm::enumerate(tasks)) {
+    renameSymbols(*task, number);
+    if (auto own = (*task)->getAttrOfType<IntegerAttr>(rt::kKernelsAttr))
       kernels += own.getInt();
-  };
-  count(*all);
-  for (OwningOpRef<ModuleOp> &task : tasks) {
-    count(*task);
-    for (Operation &op : llvm::make_early_inc_range(*task->getBody())) {
-      auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
-      if (function && function.isExternal() &&
-          !declared.insert(function.getSymNameAttr()).second)
-        continue;
-      op.moveBefore(all->getBody(), all->getBody()->end());
-    }
   }
+  // The last one has counted on to the end.
+  DictionaryAttr attrs = (*tasks.back())->getAttrDictionary();
+  OwningOpRef<ModuleOp> all = std::move(tasks.front());
+  for (OwningOpRef<ModuleOp> &task : llvm::drop_begin(tasks))
+    append(*task, *all);
+  (*all)->setAttrs(attrs);
   Builder builder(all->getContext());
   (*all)->setAttr(rt::kKernelsAttr, builder.getI64IntegerAttr(kernels));
   return all;

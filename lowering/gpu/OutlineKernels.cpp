@@ -7,6 +7,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "lowering/gpu/Launch.h"
 #include "lowering/gpu/Passes.h"
+#include "lowering/rt/Rt.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -26,7 +27,8 @@ struct OutlineKernels : dist::impl::DistGpuOutlineKernelsBase<OutlineKernels> {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto device = ModuleOp::create(builder, module.getLoc(), kDeviceModule);
     copyConstants(module);
-    int64_t count = 0;
+    auto before = module->getAttrOfType<IntegerAttr>(rt::kDeviceKernelsAttr);
+    int64_t first = before ? before.getInt() : 0, count = first;
     for (auto function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       if (!function->hasAttr(kBlocksAttr))
@@ -39,7 +41,8 @@ struct OutlineKernels : dist::impl::DistGpuOutlineKernelsBase<OutlineKernels> {
       function.setArgAttrsAttr({});
       function->setAttr(kNumberAttr, builder.getI64IntegerAttr(count++));
     }
-    if (count == 0)
+    module->setAttr(rt::kDeviceKernelsAttr, builder.getI64IntegerAttr(count));
+    if (count == first)
       device.erase();
   }
 

@@ -63,6 +63,8 @@ inline constexpr llvm::StringLiteral kChecksAttr = "rt.checks";
 /// How many plans of rows there are: of the tasks of a pipeline, which are
 /// lowered one after the other, each goes on counting.
 inline constexpr llvm::StringLiteral kRowPlansAttr = "rt.row_plans";
+/// Likewise of a GPU's kernels, which the tasks have together.
+inline constexpr llvm::StringLiteral kDeviceKernelsAttr = "rt.device_kernels";
 /// The number of kernels that were formed, for statistics.
 inline constexpr llvm::StringLiteral kKernelsAttr = "rt.kernels";
 

@@ -29,17 +29,20 @@ struct SimulatedTime {
   double slowed = 0;
   /// Collectives while nothing is computed beside them.
   double communication = 0;
+  /// Of a stage of a pipeline, for other stages.
+  double waiting = 0;
   /// Collectives beside computation; not part of the total.
   double hidden = 0;
 
   double getCompute() const { return products + memory + starts + slowed; }
-  double getTotal() const { return getCompute() + communication; }
+  double getTotal() const { return getCompute() + communication + waiting; }
   void add(const SimulatedTime &other, double times) {
     products += times * other.products;
     memory += times * other.memory;
     starts += times * other.starts;
     slowed += times * other.slowed;
     communication += times * other.communication;
+    waiting += times * other.waiting;
     hidden += times * other.hidden;
   }
 };

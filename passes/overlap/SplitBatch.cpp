@@ -60,14 +60,16 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
     int64_t devices = MeshLayout(mesh).size(axes),
             rows = llvm::divideCeil(type.getDimSize(0), devices);
     if (rows % turns != 0) {
-      InFlightDiagnostic error =
-          function.emitOpError()
-          << "cannot be done in " << turns.getValue() << " turns: of the "
-          << type.getDimSize(0) << " rows of argument " << number
-          << ", the batch, each of the " << devices << " devices along ";
+      InFlightDiagnostic error = function.emitOpError()
+                                 << "cannot be cut into " << turns.getValue()
+                                 << " parts (--turns, --microbatches): of the "
+                                 << type.getDimSize(0) << " rows of argument "
+                                 << number << ", the batch, each of the "
+                                 << devices << " devices along ";
       llvm::interleaveComma(axes, error);
-      return error << " has " << rows << ", which " << turns.getValue()
-                   << " does not divide: take a larger batch, or no --turns";
+      return error
+             << " has " << rows << ", which " << turns.getValue()
+             << " does not divide: take a larger batch, or another number";
     }
     axes.push_back(AxisRefAttr::get(context, axis, 1, 0));
     dims[0] = DimShardingAttr::get(context, axes, dims[0].getIsOpen());
@@ -111,8 +113,8 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
     }
     if (!batch || ShapedType::isDynamic(*batch) || *batch % turns != 0) {
       InFlightDiagnostic error = function->emitOpError()
-                                 << "cannot be done in " << turns.getValue()
-                                 << " turns: ";
+                                 << "cannot be cut into " << turns.getValue()
+                                 << " parts (--turns, --microbatches): ";
       return batch && !ShapedType::isDynamic(*batch)
                  ? error << "the first input has " << *batch
                          << " rows in dimension 0, the batch, which "

@@ -11,7 +11,6 @@
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/Interfaces/Placement.h"
-#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -20,6 +19,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/cost/Work.h"
+#include "passes/overlap/AxisInTime.h"
 #include "passes/overlap/Passes.h"
 
 namespace mlir::dist {
@@ -35,16 +35,13 @@ namespace {
 class Unrolling {
 public:
   Unrolling(FunctionOpInterface function, MeshOp mesh, MeshAxisAttr axis)
-      : function(function), mesh(mesh), axis(axis),
+      : function(function), mesh(mesh), axis(function, mesh, axis),
         builder(function.getContext()), maps(axis.getSize()) {}
 
   LogicalResult run();
 
 private:
   LogicalResult changeSignature();
-  FailureOr<ShardingAttr> removeAxis(ShardingAttr sharding, int64_t &dim,
-                                     const Twine &what);
-  std::optional<SmallVector<AxisRefAttr>> getOthers(ArrayAttr axes);
   LogicalResult handOut(Operation *op, ArrayRef<Value> wholes, int64_t dim);
   LogicalResult exchange(Operation *op);
   Value join(Location loc, Value value, int64_t dim);
@@ -54,12 +51,11 @@ private:
   LogicalResult visitLoop(scf::ForOp loop);
   LogicalResult visitBody(Block &block);
   LogicalResult flush();
-  bool isExchange(Operation *op);
   Value slice(Location loc, Value whole, int64_t dim, int64_t chunk);
 
   FunctionOpInterface function;
   MeshOp mesh;
-  MeshAxisAttr axis;
+  AxisInTime axis;
   OpBuilder builder;
   /// The value in each turn, by value of the original program.
   SmallVector<IRMapping> maps;
@@ -78,33 +74,6 @@ private:
 
 } // namespace
 
-/// The sharding without the axis, and the dimension that it shards, or -1. The
-/// rest must keep the turns' parts in their order.
-FailureOr<ShardingAttr> Unrolling::removeAxis(ShardingAttr sharding,
-                                              int64_t &dim, const Twine &what) {
-  dim = -1;
-  SmallVector<DimShardingAttr> dims(sharding.getDims());
-  for (auto [number, entry] : llvm::enumerate(dims)) {
-    SmallVector<AxisRefAttr> axes = entry.getAllAxes();
-    if (llvm::none_of(axes, [&](AxisRefAttr ref) {
-          return ref.getName() == axis.getName();
-        }))
-      continue;
-    if (dim >= 0 || entry.getSubDims().size() != 1 ||
-        axes.back().getName() != axis.getName() || axes.back().isSubAxis())
-      return function.emitOpError()
-             << what << " is placed as " << sharding << "; to do axis '"
-             << axis.getName()
-             << "' in turns it must shard a dimension as the last of its axes";
-    dim = number;
-    axes.pop_back();
-    entry = DimShardingAttr::get(builder.getContext(), axes);
-  }
-  return ShardingAttr::get(builder.getContext(), sharding.getMesh(), dims,
-                           sharding.getPartialKind(),
-                           sharding.getPartialAxes());
-}
-
 Value Unrolling::slice(Location loc, Value whole, int64_t dim, int64_t chunk) {
   auto type = cast<RankedTensorType>(whole.getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
@@ -121,90 +90,19 @@ Value Unrolling::slice(Location loc, Value whole, int64_t dim, int64_t chunk) {
 }
 
 LogicalResult Unrolling::changeSignature() {
-  MeshLayout layout(mesh);
+  SmallVector<int64_t> dims;
+  if (failed(axis.changeSignature(dims, resultDims)))
+    return failure();
   Block &entry = function.getFunctionBody().front();
   builder.setInsertionPointToStart(&entry);
-  LogicalResult result = success();
-  SmallVector<Type> arguments(function.getArgumentTypes()),
-      results(function.getResultTypes());
-  auto change = [&](const Twine &what, NamedAttrList &list, Type &type) {
-    auto sharding = dyn_cast_or_null<ShardingAttr>(list.get(kShardingAttr));
-    auto global = dyn_cast_or_null<TypeAttr>(list.get(kGlobalTypeAttr));
-    int64_t dim = -1;
-    if (failed(result) || !sharding || !global)
-      return dim;
-    FailureOr<ShardingAttr> left = removeAxis(sharding, dim, what);
-    if (failed(left)) {
-      result = failure();
-      return dim;
-    }
+  for (auto [argument, dim] : llvm::zip_equal(entry.getArguments(), dims)) {
     if (dim < 0)
-      return dim;
-    auto local = cast<RankedTensorType>(type);
-    RankedTensorType whole =
-        layout.localType(cast<RankedTensorType>(global.getValue()), *left);
-    if (whole.isDynamicDim(dim)) {
-      result = function.emitOpError()
-               << what << " has a number of rows in dimension " << dim
-               << " that is not known, so that it is not known whether axis '"
-               << axis.getName() << "' = " << axis.getSize()
-               << " divides it: give sizes (--bind batch=8, "
-                  "--dist-bind-sizes=sizes=batch=8)";
-      return dim;
-    }
-    if (whole.getDimSize(dim) != axis.getSize() * local.getDimSize(dim)) {
-      result = function.emitOpError()
-               << what << " has " << whole.getDimSize(dim)
-               << " rows in dimension " << dim << ", which axis '"
-               << axis.getName() << "' = " << axis.getSize()
-               << " does not divide";
-      return dim;
-    }
-    list.set(kShardingAttr, *left);
-    type = whole;
-    return dim;
-  };
-  auto describe = [](StringRef kind, unsigned number,
-                     const NamedAttrList &list) -> std::string {
-    for (StringRef name : {kInputAttr, kParameterAttr, kOutputAttr})
-      if (auto given = dyn_cast_or_null<StringAttr>(list.get(name)))
-        return (kind + " '" + given.getValue() + "'").str();
-    return (kind + " " + Twine(number)).str();
-  };
-  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
-    BlockArgument argument = entry.getArgument(number);
-    int64_t dim =
-        change(describe("argument", number, list), list, arguments[number]);
-    argument.setType(arguments[number]);
-    if (dim < 0 || failed(result))
-      return;
+      continue;
     varying.insert(argument);
     for (auto [chunk, map] : llvm::enumerate(maps))
       map.map(argument, slice(argument.getLoc(), argument, dim, chunk));
-  });
-  updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
-    resultDims.push_back(
-        change(describe("result", number, list), list, results[number]));
-  });
-  function.setType(FunctionType::get(builder.getContext(), arguments, results));
-  return result;
-}
-
-/// Whether values of the devices along an axis of the mesh may meet in the op,
-/// or differ because of it.
-static bool speaksOfAxes(Operation *op) {
-  return isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(op);
-}
-
-/// Whether the op speaks of the axis.
-bool Unrolling::isExchange(Operation *op) {
-  bool found = false;
-  op->walk([&](Operation *inner) {
-    if (speaksOfAxes(inner))
-      inner->getAttrDictionary().walk(
-          [&](AxisRefAttr ref) { found |= ref.getName() == axis.getName(); });
-  });
-  return found;
+  }
+  return success();
 }
 
 /// Ops that contain, only in loops, ops that name axes.
@@ -237,8 +135,8 @@ LogicalResult Unrolling::findVarying() {
     return around == function || openLoops.contains(around);
   };
   function.walk([&](Operation *op) {
-    if (isa<AllSliceOp, AxisIndexOp, LocalConstantOp>(op) && isExchange(op) &&
-        isOpen(op->getParentOp()))
+    if (isa<AllSliceOp, AxisIndexOp, LocalConstantOp>(op) &&
+        axis.speaksOfAxis(op) && isOpen(op->getParentOp()))
       mark(op->getResult(0));
   });
   while (!pending.empty())
@@ -259,7 +157,7 @@ LogicalResult Unrolling::findVarying() {
           mark(loop.getRegionIterArg(use.getOperandNumber()));
           mark(loop.getResult(use.getOperandNumber()));
         }
-      } else if (!isa<AllGatherOp>(op) || !isExchange(op)) {
+      } else if (!isa<AllGatherOp>(op) || !axis.speaksOfAxis(op)) {
         for (Value result : op->getResults())
           mark(result);
       }
@@ -294,30 +192,6 @@ Value Unrolling::join(Location loc, Value value, int64_t dim) {
   return whole;
 }
 
-/// The axes without that of the turns, if it is the last of them: a device's
-/// data of all turns is then contiguous, in their order.
-std::optional<SmallVector<AxisRefAttr>> Unrolling::getOthers(ArrayAttr axes) {
-  SmallVector<AxisRefAttr> refs = getAxisRefs(axes);
-  if (refs.empty() || refs.back().getName() != axis.getName() ||
-      refs.back().isSubAxis())
-    return std::nullopt;
-  refs.pop_back();
-  return refs;
-}
-
-/// `op` over the other axes alone, of `operand` if it has one.
-template <typename Op>
-static Op cloneOver(OpBuilder &builder, Op op, ArrayRef<AxisRefAttr> axes,
-                    Value operand, Type type) {
-  auto made = cast<Op>(builder.clone(*op));
-  made.setAxesAttr(ArrayAttr::get(
-      builder.getContext(), SmallVector<Attribute>(axes.begin(), axes.end())));
-  if (operand)
-    made->setOperand(0, operand);
-  made->getResult(0).setType(type);
-  return made;
-}
-
 /// Gives each turn its part of a value that is whole; the first turn's part if
 /// the value has no others.
 LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
@@ -346,7 +220,7 @@ LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
 LogicalResult Unrolling::exchange(Operation *op) {
   Location loc = op->getLoc();
   if (auto index = dyn_cast<AxisIndexOp>(op))
-    if (auto others = getOthers(index.getAxesAttr())) {
+    if (auto others = axis.getOthers(index.getAxesAttr())) {
       Value first; // of this device's turns
       if (!others->empty()) {
         Value place = cloneOver(builder, index, *others, Value(),
@@ -364,7 +238,7 @@ LogicalResult Unrolling::exchange(Operation *op) {
       return success();
     }
   if (auto part = dyn_cast<AllSliceOp>(op))
-    if (auto others = getOthers(part.getAxes())) {
+    if (auto others = axis.getOthers(part.getAxes())) {
       auto type = cast<RankedTensorType>(part.getResult().getType());
       SmallVector<int64_t> shape(type.getShape());
       shape[part.getDim()] *= axis.getSize();
@@ -380,7 +254,7 @@ LogicalResult Unrolling::exchange(Operation *op) {
       return handOut(op, wholes, part.getDim());
     }
   if (auto gather = dyn_cast<AllGatherOp>(op))
-    if (auto others = getOthers(gather.getAxes())) {
+    if (auto others = axis.getOthers(gather.getAxes())) {
       Value whole = join(loc, gather.getOperand(), gather.getDim());
       if (!others->empty())
         whole = cloneOver(builder, gather, *others, whole,
@@ -392,7 +266,7 @@ LogicalResult Unrolling::exchange(Operation *op) {
   if (auto constant = dyn_cast<LocalConstantOp>(op)) {
     int64_t dim = -1;
     FailureOr<ShardingAttr> left =
-        removeAxis(constant.getSharding(), dim, "a constant");
+        axis.removeAxis(constant.getSharding(), dim, "a constant");
     if (failed(left))
       return failure();
     auto made = cast<LocalConstantOp>(builder.clone(*op));
@@ -432,7 +306,7 @@ LogicalResult Unrolling::flush() {
       FenceOp::create(builder, function.getLoc());
   }
   for (Operation *op : joined) {
-    if (isExchange(op)) {
+    if (axis.speaksOfAxis(op)) {
       if (failed(exchange(op)))
         return failure();
       continue;
@@ -532,14 +406,14 @@ LogicalResult Unrolling::visit(Operation *op) {
       readsJoined |= ofJoined.contains(operand);
     }
   });
-  bool joins = isa<AllGatherOp>(op) && isExchange(op);
-  if (joins || (!varies && readsAll && !isExchange(op))) {
+  bool joins = isa<AllGatherOp>(op) && axis.speaksOfAxis(op);
+  if (joins || (!varies && readsAll && !axis.speaksOfAxis(op))) {
     joined.push_back(op);
     ofAll.insert(op->result_begin(), op->result_end());
     ofJoined.insert(op->result_begin(), op->result_end());
     return success();
   }
-  if (isExchange(op))
+  if (axis.speaksOfAxis(op))
     return failed(flush()) ? failure() : exchange(op);
   if (varies && !joined.empty() && (readsJoined || isComputed(op)) &&
       failed(flush()))
@@ -605,28 +479,8 @@ struct UnrollAxis : mlir::dist::impl::DistUnrollAxisBase<UnrollAxis> {
       else
         left.push_back(given);
     }
-    for (auto function : module.getOps<FunctionOpInterface>()) {
-      bool isPlaced = false;
-      if (function != *entry)
-        function->getAttrDictionary().walk(
-            [&](AxisRefAttr ref) { isPlaced |= ref.getName() == axis; });
-      if (isPlaced)
-        return function.emitOpError()
-               << "takes or returns what axis '" << axis
-               << "' shards; only a function that calls no such function can "
-                  "be done in turns: inline it first (--inline)";
-    }
-    bool drawsApart = false;
-    if (Attribute streams = (*mesh)->getAttr(kRandomStreamsAttr))
-      streams.walk(
-          [&](AxisRefAttr ref) { drawsApart |= ref.getName() == axis; });
-    if (drawsApart)
-      return entry->emitOpError()
-             << "draws random numbers from streams of devices' own "
-                "(dist.random_streams) of what axis '"
-             << axis
-             << "' shards, which in turns would be the same ones in each: "
-                "leave out the directive, or the turns";
+    if (failed(AxisInTime(*entry, *mesh, turns).checkModule()))
+      return failure();
     if (failed(Unrolling(*entry, *mesh, turns).run()))
       return failure();
     mesh->setAxesAttr(MeshAxesAttr::get(&getContext(), left));

@@ -31,10 +31,11 @@ EndPlaces::Natural EndPlaces::getNatural(Value value) const {
   if (auto found = naturals.find(op); found != naturals.end())
     return found->second;
   Natural natural;
-  for (unsigned argument : outer.getParameters(value))
-    natural.stages = natural.stages.empty()
-                         ? holders[argument]
-                         : intersect(natural.stages, holders[argument]);
+  ArrayRef<unsigned> read = outer.getParameters(value);
+  if (!read.empty())
+    natural.stages = holders[read.front()];
+  for (unsigned argument : read)
+    natural.stages = intersect(natural.stages, holders[argument]);
   return natural;
 }
 
@@ -150,10 +151,15 @@ bool EndPlaces::placeOnce() {
       for (unsigned argument : outer.getParameters(read.get()))
         hold(argument, chosen[op]);
     });
-  for (auto [number, value] : llvm::enumerate(end->getOperands()))
-    if (std::optional<unsigned> updated = getUpdated(function, number);
-        updated && holders[*updated].empty())
+  for (auto [number, value] : llvm::enumerate(end->getOperands())) {
+    std::optional<unsigned> updated = getUpdated(function, number);
+    if (updated && holders[*updated].empty())
       hold(*updated, {first(value)});
+    // A result that parameters alone give.
+    if (!updated)
+      for (unsigned argument : outer.getParameters(value))
+        hold(argument, getResultStages(number));
+  }
   return isNew;
 }
 

@@ -13,7 +13,8 @@ def DistPipeline : Pass<"dist-pipeline", "::mlir::ModuleOp"> {
   let summary = "Cuts a step of training into the tasks of stages: level 3";
   let description = [{
     Needs a program of level 3 whose mesh notes a `dist.pipeline`, with a loop over
-    microbatches (`accumulate` of `--dist-train-step`). All that the program
+    microbatches (`accumulate` of `--dist-train-step`). Without the loop there is one
+    microbatch, or those of `microbatches`. All that the program
     computes then stands in `dist.task`s. A value that another stage reads goes
     through a `dist.transfer`.
 
@@ -54,6 +55,14 @@ def DistPipeline : Pass<"dist-pipeline", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::dist::DistDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "",
+           "For balance, the machine: a name or a file, as in dist-report">,
+    Option<"link", "link", "std::string", "",
+           "One link along each axis of the mesh, instead of the machine's: {latency=20us,bandwidth=1GB/s}">,
+    Option<"microbatches", "microbatches", "std::string", "",
+           "Of a program without a loop, the axis of the mesh whose places are microbatches">
+  ];
 }
 
 def DistInlineTasks : Pass<"dist-inline-tasks", "::mlir::ModuleOp"> {

@@ -3,7 +3,9 @@
 #include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/pipeline/Balance.h"
 #include "passes/pipeline/CutTasks.h"
+#include "passes/pipeline/MicrobatchLoop.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/pipeline/ReadBorders.h"
 #include "passes/pipeline/TiedSums.h"
@@ -15,28 +17,6 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// The loop over microbatches: the one that has ops of the model's modules.
-static FailureOr<scf::ForOp> findLoop(func::FuncOp function,
-                                      const PipelineNote &note) {
-  scf::ForOp found;
-  for (auto loop : function.getBody().front().getOps<scf::ForOp>()) {
-    bool hasModules = llvm::any_of(
-        *loop.getBody(), [](Operation &op) { return op.hasAttr(kScopeAttr); });
-    if (!hasModules)
-      continue;
-    if (found)
-      return loop.emitError("is a second loop: which of the two is the one "
-                            "over microbatches?");
-    found = loop;
-  }
-  if (!found)
-    return emitError(note.by) << "there is no loop over microbatches, which "
-                                 "the stages are to work on in turns: give "
-                                 "--accumulate (accumulate=K of "
-                                 "--dist-train-step)";
-  return found;
-}
 
 /// Fails if anything is sharded over the pipeline's axis, or sent along it.
 static LogicalResult checkAxis(func::FuncOp function,
@@ -81,13 +61,15 @@ static void eraseUnread(scf::ForOp loop) {
 
 namespace {
 struct CutPipeline : dist::impl::DistPipelineBase<CutPipeline> {
+  using DistPipelineBase::DistPipelineBase;
+
   void runOnOperation() override {
     if (failed(cut(getOperation())))
       signalPassFailure();
   }
 
 private:
-  static LogicalResult cut(ModuleOp module) {
+  LogicalResult cut(ModuleOp module) {
     if (llvm::none_of(module.getOps<MeshOp>(),
                       [](MeshOp mesh) { return mesh->hasAttr(kPipelineAttr); }))
       return success();
@@ -103,12 +85,14 @@ private:
                      .wasInterrupted();
     if (isCut)
       return success();
-    FailureOr<scf::ForOp> loop = findLoop(function, *note);
+    FailureOr<scf::ForOp> loop = findLoop(function, *mesh, microbatches);
     if (failed(loop) || failed(checkAxis(function, *note)))
       return failure();
     eraseUnread(*loop);
     {
       OuterReads outer(function, *loop);
+      if (failed(choose(module, *mesh, *note, *loop, outer)))
+        return failure();
       StagePlaces places(*loop, outer, *note);
       if (failed(places.place()))
         return failure();
@@ -119,9 +103,45 @@ private:
     eraseUnread(*loop);
     OuterReads outer(function, *loop);
     StagePlaces places(*loop, outer, *note);
-    if (failed(places.place()))
+    if (failed(places.place()) || failed(places.findHomes()))
       return failure();
-    return cutTasks(function, *loop, places, outer);
+    if (failed(cutTasks(function, *loop, places, outer)))
+      return failure();
+    remarkEmpty(function, *note);
+    return success();
+  }
+
+  /// Says which stages hold no parameter: few want that.
+  static void remarkEmpty(func::FuncOp function, const PipelineNote &note) {
+    llvm::DenseSet<int64_t> holders;
+    for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
+      if (auto stage = function.getArgAttrOfType<IntegerAttr>(i, kStageAttr);
+          stage && function.getArgAttr(i, kParameterAttr))
+        holders.insert(stage.getInt());
+    for (auto [stage, modules] : llvm::enumerate(note.stages))
+      if (!holders.contains(stage))
+        emitRemark(note.by) << "stage " << stage << " of the pipeline, \""
+                            << modules.front().getValue() << "\""
+                            << (modules.size() > 1 ? " and others," : ",")
+                            << " has no parameters";
+  }
+
+  LogicalResult choose(ModuleOp module, MeshOp mesh, PipelineNote &note,
+                       scf::ForOp loop, const OuterReads &outer) {
+    std::optional<Machine> known;
+    std::optional<StepTimes> times;
+    if (!machine.empty()) {
+      FailureOr<Machine> loaded =
+          loadMachine(note.by, PipelineOp::getOperationName(), machine, link);
+      if (failed(loaded) || failed(checkDevices(*loaded, mesh)))
+        return failure();
+      known = std::move(*loaded);
+      times.emplace(module, *known, mesh);
+    }
+    if (failed(chooseStages(note, loop, outer, times ? &*times : nullptr)))
+      return failure();
+    mesh->setAttr(kPipelineAttr, note.toAttr(mesh.getContext()));
+    return success();
   }
 };
 } // namespace

@@ -79,6 +79,26 @@ StagePlaces::StagePlaces(scf::ForOp loop, const OuterReads &outer,
     ops.push_back(&op);
 }
 
+/// The stage of the listed modules whose ops are in an op, as in a loop over
+/// layers. Fails after an error if there are several.
+FailureOr<std::optional<int64_t>> StagePlaces::findInside(Operation *op) {
+  std::optional<int64_t> found = findListed(op);
+  if (op->getNumRegions() == 0 || isa<linalg::LinalgOp>(op))
+    return found;
+  WalkResult walked = op->walk([&](Operation *inner) {
+    std::optional<int64_t> stage = findListed(inner);
+    if (stage && found && *stage != *found)
+      return WalkResult::interrupt();
+    if (stage)
+      found = stage;
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return op->emitError("holds modules of several stages of the pipeline: a "
+                         "stage cannot begin within it");
+  return found;
+}
+
 /// The stage of the listed module that an op is of.
 std::optional<int64_t> StagePlaces::findListed(Operation *op) {
   auto scope = op->getAttrOfType<StringAttr>(kScopeAttr);
@@ -183,7 +203,12 @@ LogicalResult StagePlaces::placeForward() {
         from = found->first;
       }
     });
-    std::optional<int64_t> own = isLight(op) ? std::nullopt : findListed(op);
+    FailureOr<std::optional<int64_t>> listedIn =
+        isLight(op) ? FailureOr<std::optional<int64_t>>(std::nullopt)
+                    : findInside(op);
+    if (failed(listedIn))
+      return failure();
+    std::optional<int64_t> own = *listedIn;
     if (own && latest && *latest > *own)
       return op->emitError("is in stage ")
              << *own << " of the pipeline, as " << describe(op)
@@ -215,23 +240,38 @@ LogicalResult StagePlaces::placeBackward() {
         if (!isNew && known->second != stages[op])
           known->second = -1;
       }
+  // Of what is computed again, the last stage of forward that it is made of.
+  llvm::DenseMap<Operation *, int64_t> again;
   for (Operation *op : ops) {
-    if (sources[op] != Source::Backward)
+    if (sources[op] != Source::Backward && sources[op] != Source::Again)
       continue;
-    int64_t end = getNumStages(), earliest = end, forward = end;
+    int64_t end = getNumStages(), earliest = end, forward = -1;
     Operation *from = nullptr;
     visitReads(op, [&](OpOperand &read) {
       Operation *def = read.get().getDefiningOp();
+      if (auto made = again.find(def); made != again.end())
+        forward = std::max(forward, made->second);
       auto found = stages.find(def);
       if (found == stages.end())
         return;
-      bool isForward = sources[def] == Source::Forward;
-      int64_t &least = isForward ? forward : earliest;
-      if (found->second < least && !isForward)
+      if (sources[def] == Source::Forward) {
+        forward = std::max(forward, found->second);
+        return;
+      }
+      if (found->second < earliest)
         from = def;
-      least = std::min(least, found->second);
+      earliest = std::min(earliest, found->second);
     });
-    std::optional<int64_t> own = isLight(op) ? std::nullopt : findListed(op);
+    if (sources[op] == Source::Again) {
+      again[op] = forward;
+      continue;
+    }
+    FailureOr<std::optional<int64_t>> listedIn =
+        isLight(op) ? FailureOr<std::optional<int64_t>>(std::nullopt)
+                    : findInside(op);
+    if (failed(listedIn))
+      return failure();
+    std::optional<int64_t> own = *listedIn;
     if (own && earliest < *own)
       return op->emitError("is in stage ")
              << *own << " of the pipeline, as " << describe(op)
@@ -242,9 +282,10 @@ LogicalResult StagePlaces::placeBackward() {
       if (auto found = ofScope.find(op->getAttr(kScopeAttr));
           found != ofScope.end() && found->second >= 0)
         own = std::min(found->second, earliest);
+    // What begins backward is the last stage's that it reads.
     stages[op] = own              ? *own
                  : earliest < end ? earliest
-                 : forward < end  ? forward
+                 : forward >= 0   ? forward
                                   : end - 1;
   }
   return success();
@@ -303,6 +344,7 @@ unsigned StagePlaces::getProvider(Operation *op, unsigned task) const {
 /// all of them if it is light, else in the first of each stage.
 void StagePlaces::placeOnDemand() {
   Operation *end = block.getTerminator();
+  TaskKind lastKind = note.split ? TaskKind::Weight : TaskKind::Backward;
   for (Operation *op : llvm::reverse(ops)) {
     Source source = sources[op];
     bool isFixed = !isLight(op) &&
@@ -323,7 +365,7 @@ void StagePlaces::placeOnDemand() {
       else // carried from microbatch to microbatch
         wanted.insert(
             getTask(source == Source::Backward || source == Source::Again
-                        ? TaskKind::Backward
+                        ? lastKind
                         : TaskKind::Forward,
                     stages.lookup(op)));
     }
@@ -342,8 +384,7 @@ void StagePlaces::placeOnDemand() {
   }
 }
 
-/// Finds the stages of carried values, which no other stage may read.
-LogicalResult StagePlaces::checkCarried() {
+LogicalResult StagePlaces::findHomes() {
   for (Value value : block.getTerminator()->getOperands()) {
     Operation *op = value.getDefiningOp();
     if (!isCarried(value) && (!op || op->getBlock() != &block))
@@ -376,5 +417,5 @@ LogicalResult StagePlaces::place() {
   if (note.split)
     splitBackward();
   placeOnDemand();
-  return checkCarried();
+  return success();
 }

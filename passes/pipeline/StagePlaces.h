@@ -58,6 +58,8 @@ public:
 
   /// Fails after an error at an op that can be in no stage.
   LogicalResult place();
+  /// Finds the stages of carried values, which no other stage may read.
+  LogicalResult findHomes();
 
   int64_t getNumStages() const { return note.stages.size(); }
 
@@ -88,6 +90,7 @@ public:
 private:
   bool isCarried(Value value) const;
   std::optional<int64_t> findListed(Operation *op);
+  FailureOr<std::optional<int64_t>> findInside(Operation *op);
   void visitRoots(Operation *op, function_ref<void(Value)> visit);
   SmallVector<Operation *> getReaders(Operation *op) const;
   Source classify(Operation *op);
@@ -95,7 +98,6 @@ private:
   LogicalResult placeBackward();
   void splitBackward();
   void placeOnDemand();
-  LogicalResult checkCarried();
 
   Block &block;
   scf::ForOp loop;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/TiedSums.h"
+#include "dialects/dist/IR/Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -91,7 +92,10 @@ static Value addUp(OpBuilder &b, linalg::GenericOp like,
     IRMapping mapping;
     mapping.map(like.getDpsInputs()[0], sum);
     mapping.map(like.getDpsInputs()[1], next);
-    sum = b.clone(*like, mapping)->getResult(0);
+    Operation *added = b.clone(*like, mapping);
+    // It is of the stage whose summands it adds, not of a module's.
+    added->removeAttr(kScopeAttr);
+    sum = added->getResult(0);
   }
   return sum;
 }

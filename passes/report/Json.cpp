@@ -134,6 +134,7 @@ static void printSimulation(const Simulation &simulation,
     json.attribute("memory_seconds", time.memory);
     json.attribute("start_seconds", time.starts);
     json.attribute("slowed_seconds", time.slowed);
+    json.attribute("waiting_seconds", time.waiting);
     json.attribute("communication_seconds", time.communication);
     json.attribute("hidden_communication_seconds", time.hidden);
     json.attributeObject("communication_seconds_by_axes", [&] {

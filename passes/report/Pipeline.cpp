@@ -38,9 +38,38 @@ static void addTransfer(TransferOp transfer, PipelineReport &report) {
   same->count = countTrips(transfer);
 }
 
+/// Adds which tasks of the loop read a transfer's value, and which one makes
+/// it.
+static void addReads(TransferOp transfer, PipelineReport &report) {
+  using host::pipeline::Kind;
+  auto getKind = [](TaskOp task) -> std::optional<Kind> {
+    switch (task ? task.getKind() : TaskKind::Begin) {
+    case TaskKind::Forward:
+      return Kind::Forward;
+    case TaskKind::Backward:
+      return Kind::Backward;
+    case TaskKind::Weight:
+      return Kind::Weight;
+    default:
+      return std::nullopt;
+    }
+  };
+  auto from = getKind(transfer.getOperand().getDefiningOp<TaskOp>());
+  if (!from)
+    return;
+  bool isRead[3] = {};
+  for (Operation *reader : transfer.getResult().getUsers())
+    if (auto to = getKind(reader->getParentOfType<TaskOp>()))
+      isRead[static_cast<int>(*to)] = true;
+  for (Kind to : {Kind::Forward, Kind::Backward, Kind::Weight})
+    if (isRead[static_cast<int>(to)])
+      report.reads.push_back({*from, int32_t(transfer.getSource()), to,
+                              int32_t(transfer.getTarget())});
+}
+
 /// Walks the table with the stages' work as time.
-static void addIdle(const host::pipeline::Table &table,
-                    PipelineReport &report) {
+static void addIdle(PipelineReport &report) {
+  const host::pipeline::Table &table = report.tasks;
   host::pipeline::Costs costs;
   double busy = 0;
   for (const StageUse &stage : report.stages) {
@@ -49,11 +78,45 @@ static void addIdle(const host::pipeline::Table &table,
     costs.weight.push_back(stage.flops[2]);
     busy += stage.flops[0] + stage.flops[1] + stage.flops[2];
   }
-  host::pipeline::Simulated simulated = host::pipeline::simulate(
-      table, host::pipeline::chain(table.stages), costs);
+  host::pipeline::Simulated simulated =
+      host::pipeline::simulate(table, report.reads, costs);
   double all = simulated.seconds * table.ranks();
   report.idleShare = all > 0 ? 1 - report.microbatches * busy / all : 0;
   report.mostAlive = simulated.mostAlive;
+}
+
+/// Arguments; what the stages have once a step; what forward keeps of each
+/// microbatch that is alive; and the largest task's own.
+static void addRankBytes(FunctionOpInterface function, ArrayRef<TaskOp> tasks,
+                         PipelineReport &report) {
+  report.rankBytes.assign(report.ranks, 0);
+  std::vector<int64_t> largest(report.ranks), kept(report.ranks),
+      chunks(report.ranks);
+  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i) {
+    auto stage = function.getArgAttrOfType<IntegerAttr>(i, kStageAttr);
+    int64_t bytes = getTensorBytes(function.getArgumentTypes()[i]);
+    for (int64_t place = 0; place < report.ranks; ++place)
+      if (!stage || stage.getValue().uge(report.stages.size()) ||
+          report.stages[stage.getInt()].place == place)
+        report.rankBytes[place] += bytes;
+  }
+  for (const StageUse &stage : report.stages)
+    ++chunks[stage.place];
+  for (TaskOp task : tasks) {
+    int64_t place = report.stages[task.getStage()].place, bytes = 0;
+    for (Type type : task->getResultTypes())
+      bytes += getTensorBytes(type);
+    if (task.getKind() == TaskKind::Begin)
+      report.rankBytes[place] += bytes;
+    if (task.getKind() == TaskKind::Forward)
+      kept[place] += bytes;
+    largest[place] =
+        std::max(largest[place], getPeakBytes(task.getBody().front()));
+  }
+  for (int64_t place = 0; place < report.ranks; ++place)
+    report.rankBytes[place] +=
+        largest[place] + kept[place] / std::max<int64_t>(chunks[place], 1) *
+                             report.mostAlive[place];
 }
 
 FailureOr<std::optional<PipelineReport>>
@@ -72,16 +135,36 @@ mlir::dist::makePipelineReport(FunctionOpInterface function, MeshOp mesh) {
   report.microbatches = 1;
   for (TaskOp task : tasks)
     report.microbatches = std::max(report.microbatches, countTrips(task));
-  host::pipeline::Table table;
+  constexpr int64_t kMost = 1 << 20;
+  if (report.microbatches >= kMost)
+    return emitError(note->by)
+           << "has " << report.microbatches << " microbatches; at most "
+           << kMost - 1 << " are";
+  bool hasBackward = llvm::any_of(tasks, [](TaskOp task) {
+    return task.getKind() == TaskKind::Backward ||
+           task.getKind() == TaskKind::Weight;
+  });
+  host::pipeline::Table &table = report.tasks;
   try {
-    table = host::pipeline::makeTable(report.table, report.ranks,
-                                      report.microbatches, note->chunks);
+    table = note->text ? host::pipeline::readTable(note->text.getValue().str(),
+                                                   report.table)
+                       : host::pipeline::makeTable(report.table, report.ranks,
+                                                   report.microbatches,
+                                                   note->chunks, hasBackward);
   } catch (const host::Error &error) {
     return emitError(note->by) << error.what();
   }
   if (static_cast<size_t>(table.stages) != note->stages.size())
     return emitError(note->by) << "has " << note->stages.size()
                                << " stages, and its table " << table.stages;
+  if (table.ranks() != report.ranks ||
+      table.microbatches != report.microbatches)
+    return emitError(note->by)
+           << "the table of the pipeline is of " << table.ranks()
+           << " devices and " << table.microbatches << " microbatches, but "
+           << report.ranks << " devices do " << report.microbatches
+           << ": give --accumulate " << table.microbatches
+           << ", or another table (dist-report --pipeline-table)";
   for (auto [number, modules] : llvm::enumerate(note->stages)) {
     StageUse &stage = report.stages.emplace_back();
     stage.place = table.rankOf[number];
@@ -118,11 +201,17 @@ mlir::dist::makePipelineReport(FunctionOpInterface function, MeshOp mesh) {
       return WalkResult::interrupt();
     }
     addTransfer(transfer, report);
+    addReads(transfer, report);
     return WalkResult::advance();
   });
   if (walked.wasInterrupted())
     return failure();
-  addIdle(table, report);
+  if (std::string fault =
+          host::pipeline::findFault(table, report.reads, hasBackward);
+      !fault.empty())
+    return emitError(note->by) << "the table cannot be done: " << fault;
+  addIdle(report);
+  addRankBytes(function, tasks, report);
   return std::optional(std::move(report));
 }
 
@@ -159,8 +248,14 @@ void mlir::dist::printTable(const PipelineReport &report,
   stream << "  " << llvm::format("%.1f%%", 100 * report.idleShare)
          << " of the ranks' time for products is idle; at most ";
   llvm::interleaveComma(report.mostAlive, stream);
-  stream << " microbatches are alive on the ranks\n"
-         << "  the figures above are those of all stages together\n";
+  stream << (report.stages.size() > size_t(report.ranks)
+                 ? " microbatches are alive on the ranks, those of each of "
+                   "their stages counted\n  a rank has about "
+                 : " microbatches are alive on the ranks\n  a rank has about ");
+  llvm::interleaveComma(report.rankBytes, stream,
+                        [&](int64_t bytes) { stream << bytesText(bytes); });
+  stream << " of tensors at once; collectives, parameters and contractions "
+            "above are those of all stages together\n";
 }
 
 void mlir::dist::printJson(const PipelineReport &report,
@@ -173,6 +268,10 @@ void mlir::dist::printJson(const PipelineReport &report,
     json.attributeArray("most_alive", [&] {
       for (int32_t alive : report.mostAlive)
         json.value(alive);
+    });
+    json.attributeArray("bytes_at_once", [&] {
+      for (int64_t bytes : report.rankBytes)
+        json.value(bytes);
     });
     json.attributeArray("stages", [&] {
       for (const StageUse &stage : report.stages)

@@ -287,5 +287,9 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
   if (failed(pipeline))
     return failure();
   report.pipeline = std::move(*pipeline);
+  if (report.pipeline)
+    for (FunctionReport &function : report.functions)
+      if (function.name == report.entry)
+        function.peakBytes = *llvm::max_element(report.pipeline->rankBytes);
   return report;
 }

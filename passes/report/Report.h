@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/report/Simulation.h"
 #include "passes/spmd/verify/IdleDevices.h"
+#include "runtime/pipeline/Table.h"
 #include "llvm/Support/JSON.h"
 
 #include <functional>
@@ -160,7 +161,11 @@ struct StageTransfer {
 };
 
 struct PipelineReport {
-  std::string table, axis;
+  /// The table's name, and what it says; what its tasks read of each other.
+  std::string table;
+  ::dist::pipeline::Table tasks;
+  std::vector<::dist::pipeline::Transfer> reads;
+  std::string axis;
   int64_t ranks = 0, microbatches = 0;
   std::vector<StageUse> stages;
   std::vector<StageTransfer> transfers;
@@ -168,6 +173,9 @@ struct PipelineReport {
   /// microbatches, of all chunks, that a rank has not ended, by rank.
   double idleShare = 0;
   std::vector<int32_t> mostAlive;
+  /// By rank along the axis: the most bytes of tensors that are there at once,
+  /// about.
+  std::vector<int64_t> rankBytes;
 };
 
 /// Of a program that is cut into tasks; none if it is not. Fails after an

@@ -13,12 +13,14 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/cost/StepTime.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mlir::dist {
 
-/// One op, or one collective, on the rank's time line.
+/// One op, or one collective, on the rank's time line; of a pipeline, a task, a
+/// message, or how long a rank waits.
 struct SimulatedEvent {
   std::string name, scope;
   /// For a transfer: the axes whose links it takes; else "".
@@ -30,6 +32,13 @@ struct SimulatedEvent {
   int64_t bytesSent;
   /// Flops of products.
   double flops;
+  /// Of a pipeline: what it is ("forward", "backward", "weight", "waiting",
+  /// "other"), and of which coordinate of its axis.
+  std::string task = "";
+  int64_t place = 0;
+  /// Of a message: to which coordinate, and when it is there.
+  std::optional<int64_t> target = std::nullopt;
+  double arrival = 0;
 };
 
 struct Simulation {
@@ -50,15 +59,20 @@ struct Simulation {
   /// If asked for: the events of the entry function itself; a loop or a call is
   /// one event.
   std::vector<SimulatedEvent> events;
+  /// Of a pipeline: its axis, and how many coordinates that has.
+  std::string pipelineAxis;
+  int64_t places = 1;
 };
 
-/// Simulates the entry function of `module`, which is at level 3. Emits an
-/// error if the mesh has more devices than `machine`.
+/// Simulates the entry function of `module`, which is at level 3. Of a pipeline
+/// the time is that of the rank with most to do, which waits for the others.
+/// Emits an error if the mesh has more devices than `machine`.
 FailureOr<Simulation> simulate(ModuleOp module, const Machine &machine,
                                bool wantEvents);
 
 /// Writes `events` as a trace (dist/Timeline.h): a track for computation, and
-/// one for the links of each group of axes.
+/// one for the links of each group of axes. Of a pipeline there is a process
+/// for each coordinate of its axis.
 void printTimeline(const Simulation &simulation, llvm::raw_ostream &stream);
 
 } // namespace mlir::dist

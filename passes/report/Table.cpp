@@ -303,6 +303,8 @@ static void printSimulation(const ProgramReport &report,
     add("communication over " + axes, seconds);
   if (time.slowed > 0)
     add("computation slowed beside it", time.slowed);
+  if (report.pipeline)
+    add("waiting for other stages", time.waiting);
   columns.print(stream);
   if (time.hidden > 0)
     stream << "  " << secondsText(time.hidden)

@@ -176,6 +176,7 @@ LoopValues Microbatches::close(ArrayRef<Summand> summands,
   Value high = arith::ConstantIndexOp::create(b, loc, count);
   Value step = arith::ConstantIndexOp::create(b, loc, 1);
   auto loop = scf::ForOp::create(b, loc, low, high, step, inits);
+  loop->setDiscardableAttr(kMicrobatchesAttr, b.getUnitAttr());
   OpBuilder inner = OpBuilder::atBlockEnd(loop.getBody());
   for (Operation *op : body) {
     op->remove();

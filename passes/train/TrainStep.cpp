@@ -3,6 +3,7 @@
 #include "passes/train/TrainStep.h"
 #include "dialects/dist/IR/Attributes.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Pipeline.h"
 #include "dialects/dist/Utils/FunctionAttrs.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -319,9 +320,8 @@ LogicalResult StepBuilder::addGradients() {
                       m_AnyZeroFloat()))
       needed.insert(one.name);
   }
-  llvm::erase_if(trained, [&](const Trained &one) {
-    return !needed.contains(one.name);
-  });
+  llvm::erase_if(
+      trained, [&](const Trained &one) { return !needed.contains(one.name); });
   if (trained.empty())
     return function.emitError("has a loss that depends on no parameter that "
                               "is trained");
@@ -502,8 +502,7 @@ void StepBuilder::addOptimizer(Value step) {
     for (auto [i, value] : llvm::enumerate(made)) {
       std::string name =
           i == 0 ? one.name : one.name + "." + one.states[i - 1].str();
-      addResult(i == 0 ? one.argument : one.firstState + i - 1, value,
-                name);
+      addResult(i == 0 ? one.argument : one.firstState + i - 1, value, name);
     }
   }
   for (auto [one, value] : llvm::zip_equal(updated, newValues))
@@ -541,6 +540,12 @@ LogicalResult StepBuilder::findZeroMesh() {
                    ? ": no mesh has such an axis; a schedule brings a mesh"
                    : ": the module has several meshes and uses none, so that "
                      "the axis is of any");
+  std::optional<PipelineNote> pipeline = PipelineNote::get(*mesh);
+  if (pipeline && pipeline->axis == optimizer.zero)
+    return emitError(pipeline->by)
+           << "has its stages along \"" << optimizer.zero
+           << "\": nothing is sharded over it, and zero=" << optimizer.zero
+           << " of the optimizer would be; name another axis";
   std::string known;
   for (MeshAxisAttr axis : mesh->getAxes()) {
     known += " " + axis.getName().str();

@@ -142,6 +142,8 @@ bool CudaRank::connect(const ExchangeTexts &exchange) {
 
 bool CudaRank::finish() {
   host.addTrace(trace.take());
+  if (!host.finish())
+    return false;
   if (!nccl)
     return true;
   // Others may still take what this rank has sent.
@@ -160,6 +162,7 @@ bool CudaRank::finish() {
 CudaRank::~CudaRank() {
   // While there is a context to free memory in. Graphs before what they use.
   graphs.reset();
+  slots->clear();
   for (auto &exchange : exchanges)
     exchange.reset();
   for (auto &memory : memories)
@@ -287,6 +290,7 @@ struct NoMessages final : PointToPoint {
   void start(int32_t, const std::vector<Outgoing> &,
              const std::vector<Incoming> &, Requests &) override {}
   bool wait(Requests &, const Waiting &) override { return true; }
+  void poll(Requests &) override {}
 };
 } // namespace
 
@@ -437,6 +441,30 @@ bool CudaRank::withOthers(const std::function<bool()> &work) {
       return false;
     throw;
   }
+}
+
+bool CudaRank::send(const TaskMessage &message, const void *data) {
+  void *here = sent.get(host, message.bytes);
+  return download(here, data, message.bytes) && host.send(message, here);
+}
+
+std::shared_ptr<void> CudaRank::receive(const TaskMessage &message) {
+  std::shared_ptr<void> there = host.receive(message);
+  if (!there)
+    return nullptr;
+  std::vector<std::shared_ptr<void>> &spare = (*slots)[message.bytes];
+  std::shared_ptr<void> data;
+  if (spare.empty()) {
+    data = allocate(message.bytes);
+  } else {
+    data = std::move(spare.back());
+    spare.pop_back();
+  }
+  if (!upload(data.get(), there.get(), message.bytes))
+    return nullptr;
+  return {data.get(), [data, bytes = message.bytes, slots = slots](void *) {
+            (*slots)[bytes].push_back(data);
+          }};
 }
 
 bool CudaRank::streamSync(int32_t number) {

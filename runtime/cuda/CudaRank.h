@@ -50,6 +50,10 @@ public:
   const void *constant(const void *data, int64_t bytes) override;
   void mark(const char *module) override { marked = module; }
 
+  /// By the host's memory.
+  bool send(const TaskMessage &message, const void *data) override;
+  std::shared_ptr<void> receive(const TaskMessage &message) override;
+
   bool eventRecord(int32_t event, int32_t stream) override;
   bool streamWait(int32_t stream, int32_t event) override;
   bool streamSync(int32_t stream) override;
@@ -62,9 +66,17 @@ public:
   std::pmr::memory_resource *peerMemory() override { return host.peerMemory(); }
 
   bool meet() override { return host.meet(); }
-  bool fail(const std::string &message) override { return host.fail(message); }
+  bool fail(const std::string &message) override {
+    return host.fail(rank.doing + message);
+  }
   bool failed() const override { return host.failed(); }
   bool finish() override;
+  void waitsElsewhere(const std::string &line) override {
+    host.waitsElsewhere(line);
+  }
+  void addTrace(std::vector<TraceEvent> events) override {
+    host.addTrace(std::move(events));
+  }
 
 private:
   struct Kernel {
@@ -130,7 +142,10 @@ private:
   std::vector<Kernel> kernels;
   std::array<cuda::Stream, numStreams> streams{};
   std::array<cuda::Event, numEvents> events{};
-  Staging given, received;
+  Staging given, received, sent;
+  /// Memory for messages of tasks, by bytes.
+  std::shared_ptr<std::map<int64_t, std::vector<std::shared_ptr<void>>>> slots =
+      std::make_shared<std::map<int64_t, std::vector<std::shared_ptr<void>>>>();
   /// In the order in which they were issued, in which they are done.
   std::deque<Pending> pending;
   /// Events for further ones.

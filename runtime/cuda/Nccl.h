@@ -46,6 +46,7 @@ public:
              Requests &requests) override;
   /// Nothing: what comes next is queued behind.
   bool wait(Requests &, const Waiting &) override { return true; }
+  void poll(Requests &requests) override { requests.clear(); }
 
   /// Throws Error if something has failed meanwhile.
   void check() const;

@@ -209,6 +209,8 @@ Topology dist::topologyOf(const Manifest &manifest) {
     topology.sites.push_back({site.scope, site.bytesSentPerRank});
   for (const CheckDesc &check : manifest.checks)
     topology.checks.push_back({check.message, check.hasValue});
+  if (manifest.pipeline)
+    topology.messageAxis = manifest.pipeline->axis;
   return topology;
 }
 

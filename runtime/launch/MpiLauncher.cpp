@@ -452,12 +452,14 @@ static bool isHere(const Tensor &tensor) {
   return tensor.data || tensor.count() == 0;
 }
 
-/// The arguments that this process lacks.
+/// The arguments that a rank's process lacks.
 static std::vector<size_t> findLacking(const Manifest &manifest,
-                                       const Arguments &arguments) {
+                                       const Arguments &arguments,
+                                       int64_t rank) {
   std::vector<size_t> lacking;
   for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    if (!isHere(arguments[i]))
+    if (!isHere(arguments[i]) &&
+        isHeldBy(manifest.mesh, manifest.arguments[i], rank))
       lacking.push_back(i);
   return lacking;
 }
@@ -525,7 +527,7 @@ RanksResult MpiLauncher::run(const Program &program, const Arguments &arguments,
   Topology topology = topologyOf(manifest);
   ControlRoot *root = session->root.get();
   ControlMember *member = session->member.get();
-  SentParts parts(manifest, findLacking(manifest, arguments),
+  SentParts parts(manifest, findLacking(manifest, arguments, session->rank),
                   session->isProgramSent);
   Agreement own = describeProgram(manifest, options, arguments);
   if (root) {

@@ -4,6 +4,7 @@
 #include "runtime/cuda/CudaRank.h"
 #include "runtime/launch/RunMessages.h"
 #include "runtime/processes/ProcessesRun.h"
+#include "runtime/program/TaskRunner.h"
 
 #include <cstring>
 
@@ -204,6 +205,28 @@ struct CudaLauncher final : ProcessesLauncher {
 
 } // namespace
 
+/// Of a pipeline, what a rank has between tasks, and has sent that nobody has
+/// read yet.
+static double taskBytes(const Manifest &manifest) {
+  constexpr double kPage = 4096;
+  double most = 0;
+  if (!manifest.pipeline)
+    return most;
+  const PipelineDesc &pipeline = *manifest.pipeline;
+  for (int64_t place = 0; place < manifest.mesh.axes[pipeline.axis].size;
+       ++place) {
+    TaskPlan plan(pipeline, place);
+    double bytes = 2.0 * plan.countBytes();
+    for (size_t i = 0; i < pipeline.slots.size(); ++i)
+      if (plan.uses[i].maker == place)
+        bytes += (pipeline.slots[i].bytes() + kPage) *
+                 (1 + plan.uses[i].targets.size()) *
+                 (pipeline.slots[i].isOfStep ? 1 : pipeline.microbatches);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 /// Addresses that a rank's operands may take; what it does not write to takes
 /// no memory.
 static int64_t rankBytes(const Manifest &manifest) {
@@ -214,7 +237,7 @@ static int64_t rankBytes(const Manifest &manifest) {
   for (const auto *list : {&manifest.arguments, &manifest.results})
     for (const TensorDesc &desc : *list)
       bytes += desc.rankBytes() + (2 << 20);
-  return std::min(kTimes * bytes + kBesides, kMost);
+  return std::min(kTimes * bytes + taskBytes(manifest) + kBesides, kMost);
 }
 
 RanksResult ProcessesLauncher::run(const Program &program,

@@ -37,6 +37,11 @@ Profile dist::makeProfile(const std::vector<TraceEvent> &events,
   std::map<int64_t, Span> spans;
   std::map<std::tuple<std::string, std::string, bool>, Sum> sums;
   for (const TraceEvent &event : events) {
+    // Tasks hold what is there by itself.
+    bool isWaiting = event.task == "waiting";
+    if (!event.task.empty() && !isWaiting && event.task != "send")
+      continue;
+    std::string what = isWaiting ? "wait for another stage" : event.name;
     bool isKnown =
         event.site >= 0 && size_t(event.site) < manifest.collectives.size();
     std::string module = generalize(
@@ -48,8 +53,8 @@ Profile dist::makeProfile(const std::vector<TraceEvent> &events,
     span.last = std::max(span.last, event.endNanos);
     if (!isBeside)
       span.busy += nanos;
-    Sum &sum = sums[{event.name, module, isBeside}];
-    sum.row.what = event.name;
+    Sum &sum = sums[{what, module, isBeside}];
+    sum.row.what = what;
     sum.row.module = module;
     sum.row.isBeside = isBeside;
     sum.row.calls += 1;

@@ -187,6 +187,8 @@ void dist::sendParts(ControlRoot &root, int64_t rank, const Manifest &manifest,
                      const std::vector<size_t> &lacking, Padding padding) {
   for (size_t index : lacking) {
     const TensorDesc &desc = manifest.arguments[index];
+    if (!isHeldBy(manifest.mesh, desc, rank))
+      continue;
     Tensor part = Tensor::zeros(desc.dtype, desc.localShape);
     readSlice(manifest.mesh, desc, rank, arguments[index], part.data, padding);
     forEachPiece(static_cast<const char *>(part.data), part.bytes(),

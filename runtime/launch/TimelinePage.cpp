@@ -37,6 +37,11 @@ rect { stroke: #fff; stroke-width: 1; vector-effect: non-scaling-stroke; }
 .other { fill: #9bb8e8; background: #9bb8e8; }
 .link { fill: #e08a3c; background: #e08a3c; }
 .beside { fill: #f2c28f; background: #f2c28f; }
+.forward { fill: #4878cf; background: #4878cf; }
+.backward { fill: #59a14f; background: #59a14f; }
+.weight { fill: #b6992d; background: #b6992d; }
+.waiting { fill: #e8e8e8; background: #e8e8e8; }
+line { stroke: #888; stroke-width: 1; vector-effect: non-scaling-stroke; pointer-events: none; }
 text { font: 11px sans-serif; }
 #said { min-height: 3em; white-space: pre-wrap; }
 .key { display: inline-block; width: 1em; height: 1em; vertical-align: -2px; }
@@ -98,6 +103,13 @@ show();
 </script>
 </body>
 </html>
+)html";
+
+static const char kTasksKey[] =
+    R"html(<p><span class="key forward"></span> forward
+<span class="key backward"></span> backward
+<span class="key weight"></span> gradients of weights
+<span class="key waiting"></span> waiting for another rank.</p>
 )html";
 
 static const char kKey[] =
@@ -168,8 +180,10 @@ static std::map<int64_t, Owner> sortEvents(const Json &events) {
   for (const Json &event : events) {
     Owner &owner = owners[event.at("pid")];
     Track &track = owner.tracks[event.at("tid")];
-    if (event.at("ph") != "M")
+    if (event.at("ph") == "X")
       track.events.push_back(&event);
+    else if (event.at("ph") != "M")
+      continue;
     else
       (event.at("name") == "process_name" ? owner.name : track.name) =
           event.at("args").at("name");
@@ -213,6 +227,9 @@ static std::string summarize(const std::map<int64_t, Owner> &owners) {
     double end = 0, computed = 0, sent = 0;
     for (const auto &[place, track] : owner.tracks)
       for (const Json *event : track.events) {
+        // Of a run, tasks hold what else is there.
+        if (event->at("cat") == "waiting" || event->at("args").contains("task"))
+          continue;
         end = std::max(end, getEnd(*event));
         (event->at("cat") == "transfer" ? sent : computed) +=
             event->at("dur").get<double>();
@@ -234,10 +251,40 @@ static std::string drawEvent(const Json &event, int row) {
          "</title></rect>\n";
 }
 
+/// Arrows, as lines from the middle of a row to that of another one.
+static std::string
+drawArrows(const Json &events,
+           const std::map<std::pair<int64_t, int64_t>, int> &rows) {
+  std::string lines;
+  std::map<std::string, std::string> begun;
+  // Starts may come after their ends.
+  auto visit = [&](const Json &event, const std::string &end) {
+    if (event.at("ph") != end)
+      return;
+    auto row = rows.find({event.at("pid"), event.at("tid")});
+    if (row == rows.end())
+      return;
+    std::string number = end == "s" ? "1" : "2";
+    std::string place =
+        " x" + number + "=\"" + format("%.9g", getStart(event)) + "\" y" +
+        number + "=\"" + std::to_string(row->second * kRow + kRow / 2) + "\"";
+    if (end == "s")
+      begun[event.at("id").dump()] = place;
+    else if (auto from = begun.find(event.at("id").dump()); from != begun.end())
+      lines += "<line" + from->second + place + "/>\n";
+  };
+  for (const char *end : {"s", "f"})
+    for (const Json &event : events)
+      visit(event, end);
+  return lines;
+}
+
 std::string dist::formatPage(const std::string &trace) {
   Json json = Json::parse(trace);
   std::map<int64_t, Owner> owners = sortEvents(json.at("traceEvents"));
   std::string names, rects;
+  std::map<std::pair<int64_t, int64_t>, int> rows;
+  bool hasTasks = false;
   double whole = 1e-3;
   int row = 0;
   for (const auto &[number, owner] : owners) {
@@ -245,7 +292,9 @@ std::string dist::formatPage(const std::string &trace) {
     ++row;
     for (const auto &[place, track] : owner.tracks) {
       names += "<div>" + escape(track.name) + "</div>\n";
+      rows[{number, place}] = row;
       for (const Json *event : track.events) {
+        hasTasks |= event->at("cat") == "forward";
         whole = std::max(whole, getEnd(*event));
         rects += drawEvent(*event, row);
       }
@@ -255,7 +304,8 @@ std::string dist::formatPage(const std::string &trace) {
   std::string height = std::to_string(row * kRow);
   // With the axis of time.
   std::string outer = std::to_string((row + 1) * kRow);
-  return kHead + summarize(owners) + kKey +
+  rects += drawArrows(json.at("traceEvents"), rows);
+  return kHead + summarize(owners) + kKey + (hasTasks ? kTasksKey : "") +
          "<div id=\"picture\">\n<div id=\"names\">\n" + names +
          "</div>\n<div id=\"area\" style=\"height: " + outer +
          "px\">\n<svg id=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" "

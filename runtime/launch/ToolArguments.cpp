@@ -21,8 +21,9 @@ static constexpr struct {
     {"dist-calibrate", "link o ranks"},
     {"dist-compile",
      "allow-unmatched assume-masks bind dump-asm dump-llvm dump-ptx dump-spmd "
-     "f64 fuse-transposes halos join-halos link machine mcpu mesh o opt-level "
-     "overlap overlap-memory plan recompute schedule schedule-name statistics "
+     "f64 fuse-transposes halos join-halos link machine mcpu mesh microbatches "
+     "o opt-level overlap overlap-memory plan recompute schedule schedule-name "
+     "statistics "
      "target turns v weights"},
     {"dist-exec",
      "backend bind-address driver dry-run graph input inputs json link mpi n "
@@ -32,7 +33,8 @@ static constexpr struct {
     {"dist-import", "bind locations o operators weights"},
     {"dist-report",
      "all assume-masks bind compare fuse-transposes join-halos json link "
-     "machine mesh o overlap overlap-memory plan print-machine recompute "
+     "machine mesh microbatches o overlap overlap-memory pipeline-table plan "
+     "print-machine recompute "
      "schedule schedule-name simulate timeline turns v"},
     {"dist-run",
      "accumulate allow-nonfinite allow-unmatched assume-masks atol backend "
@@ -40,7 +42,8 @@ static constexpr struct {
      "graph "
      "halos "
      "in-order input inputs join-halos json link loss loss-of machine mcpu "
-     "mesh mpi n opt-level optimizer output overlap overlap-memory "
+     "mesh microbatches mpi n opt-level optimizer output overlap "
+     "overlap-memory "
      "perturbed-runs plan port profile random recompute reductions reference "
      "repeat "
      "resume rtol save save-every save-shard schedule schedule-name seed steps "

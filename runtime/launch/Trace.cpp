@@ -18,8 +18,11 @@ static const CollectiveDesc *findSite(const TraceEvent &event,
 }
 
 /// A thread of the trace: computation, or what runs on a communicator, whose
-/// calls follow each other.
+/// calls follow each other; behind them tasks of a pipeline, and what they
+/// send.
 static int64_t getThread(const TraceEvent &event, const Manifest &manifest) {
+  if (!event.task.empty())
+    return manifest.communicators.size() + (event.task == "send" ? 3 : 2);
   const CollectiveDesc *site = findSite(event, manifest);
   if (!site)
     return event.stream;
@@ -43,17 +46,39 @@ static Json makeEvent(const TraceEvent &event, int64_t first,
   }
   if (!event.module.empty())
     args["scope"] = event.module;
+  if (!event.task.empty() && event.task != "send")
+    args["task"] = true;
   return {{"name",
            event.module.empty() ? event.name : event.name + " " + event.module},
-          {"cat", event.flops > 0 ? "product"
-                  : site          ? "transfer"
-                                  : "other"},
+          {"cat", event.task == "send"  ? "transfer"
+                  : !event.task.empty() ? event.task
+                  : event.flops > 0     ? "product"
+                  : site                ? "transfer"
+                                        : "other"},
           {"ph", "X"},
           {"pid", event.rank},
           {"tid", getThread(event, manifest)},
           {"ts", (event.startNanos - first) / 1e3},
           {"dur", (event.endNanos - event.startNanos) / 1e3},
           {"args", std::move(args)}};
+}
+
+/// The start of an arrow at what is sent, or its end where that has come.
+static Json makeArrow(const TraceEvent &event, int64_t first,
+                      const Manifest &manifest) {
+  bool isStart = event.task == "send";
+  int64_t from = isStart ? event.rank : event.peer,
+          to = isStart ? event.peer : event.rank;
+  return {
+      {"name", "message"},
+      {"cat", "transfer"},
+      {"ph", isStart ? "s" : "f"},
+      {"bp", "e"},
+      {"id", std::to_string(from) + ">" + std::to_string(to) + ":" +
+                 std::to_string(event.tag)},
+      {"pid", event.rank},
+      {"tid", getThread(event, manifest)},
+      {"ts", ((isStart ? event.startNanos : event.endNanos) - first) / 1e3}};
 }
 
 /// What a process or a thread is called.
@@ -68,6 +93,8 @@ static Json makeName(const char *what, int64_t process, int64_t thread,
 
 static std::string nameThread(const TraceEvent &event,
                               const Manifest &manifest) {
+  if (!event.task.empty())
+    return event.task == "send" ? "messages" : "tasks";
   const CollectiveDesc *site = findSite(event, manifest);
   if (!site)
     return event.stream ? "stream " + std::to_string(event.stream) : "compute";
@@ -95,6 +122,9 @@ std::string dist::formatTrace(const std::vector<TraceEvent> &events,
   }
   for (const TraceEvent &event : events)
     list.push_back(makeEvent(event, first, manifest));
+  for (const TraceEvent &event : events)
+    if (event.peer >= 0)
+      list.push_back(makeArrow(event, first, manifest));
   // Names of modules may be any bytes.
   return Json{{"traceEvents", std::move(list)}}.dump(
              -1, ' ', false, Json::error_handler_t::replace) +

@@ -72,7 +72,8 @@ public:
     return true;
   }
   bool fail(const std::string &message) override {
-    return waiting().fail(topology.describe(index) + ": " + message);
+    return waiting().fail(topology.describe(index) + ": " + rank.doing +
+                          message);
   }
   bool failed() const override { return waiting().failed(); }
   void waitsElsewhere(const std::string &line) override {
@@ -81,7 +82,7 @@ public:
   void addTrace(std::vector<TraceEvent> events) override;
 
   /// Lets the streams finish and ends their threads.
-  void closeStreams();
+  void closeStreams() override;
   /// What it has done while it was traced; without streams that run.
   std::vector<TraceEvent> takeTrace();
 

@@ -8,8 +8,6 @@
 #include "runtime/local/LocalRank.h"
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <utility>
 
 using namespace dist;
@@ -96,68 +94,41 @@ int64_t LocalRank::takeLink(const TaskMessage &message) {
 }
 
 bool LocalRank::send(const TaskMessage &message, const void *data) {
-  if (run.outlivesRanks())
-    return HostRank::send(message, data);
   if (failed())
     return false;
-  std::shared_ptr<TaskQueue> box = run.queue(index, message.peer);
-  std::shared_ptr<void> copy;
-  {
-    std::lock_guard<std::mutex> lock(box->mutex);
-    std::vector<std::shared_ptr<void>> &list = box->spare[message.bytes];
-    if (!list.empty()) {
-      copy = std::move(list.back());
-      list.pop_back();
-    }
-  }
-  if (!copy)
-    copy = allocate(message.bytes);
-  std::memcpy(copy.get(), data, message.bytes);
-  int64_t there = takeLink(message);
-  {
-    std::lock_guard<std::mutex> lock(box->mutex);
-    box->items.push_back({std::move(copy), message.tag, message.bytes, there});
-  }
-  box->posted.advance();
+  auto [sender, isNew] = senders.try_emplace(
+      message.peer, run.queue(index, message.peer), peerMemory());
+  sender->second.send(data, message.bytes, message.tag, takeLink(message));
   return true;
 }
 
 std::shared_ptr<void> LocalRank::receive(const TaskMessage &message) {
-  if (run.outlivesRanks())
-    return HostRank::receive(message);
-  std::shared_ptr<TaskQueue> box = run.queue(message.peer, index);
-  std::optional<TaskQueue::Item> item;
+  TaskReceiver &receiver =
+      receivers.try_emplace(message.peer, run.queue(message.peer, index))
+          .first->second;
+  const TaskQueue::Node *node;
   for (;;) {
-    uint32_t seen = box->posted.load();
-    {
-      std::lock_guard<std::mutex> lock(box->mutex);
-      if (!box->items.empty()) {
-        item = std::move(box->items.front());
-        box->items.pop_front();
-      }
-    }
-    if (item)
+    uint32_t seen = receiver.posted().load();
+    if ((node = receiver.take()))
       break;
-    if (!waiting().wait(box->posted, seen, [&] {
+    if (!waiting().wait(receiver.posted(), seen, [&] {
           return topology.describe(index) + " waits for a message of " +
                  topology.describe(message.peer);
         }))
       return nullptr;
   }
-  if (item->tag != message.tag || item->bytes != message.bytes) {
+  TaskQueue::Buffer *buffer = node->buffer;
+  if (node->tag != message.tag || buffer->bytes != message.bytes) {
     fail("a message of " + topology.describe(message.peer) + " is number " +
-         std::to_string(item->tag) + " of " + std::to_string(item->bytes) +
+         std::to_string(node->tag) + " of " + std::to_string(buffer->bytes) +
          " bytes, and number " + std::to_string(message.tag) + " of " +
          std::to_string(message.bytes) + " is waited for");
     return nullptr;
   }
   if (options.link.enabled())
-    waiting().waitUntil(item->there);
-  void *data = item->data.get();
-  return {data, [box, owner = std::move(item->data),
-                 bytes = item->bytes](void *) mutable {
-            std::lock_guard<std::mutex> lock(box->mutex);
-            box->spare[bytes].push_back(std::move(owner));
+    waiting().waitUntil(node->there);
+  return {buffer->data, [buffer](void *) {
+            buffer->isFree.store(true, std::memory_order_release);
           }};
 }
 

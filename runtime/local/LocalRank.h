@@ -94,6 +94,9 @@ private:
   std::vector<int64_t> linkFreeAt;
   /// Likewise of messages, which take no turns with those the other way.
   std::map<std::pair<int32_t, bool>, int64_t> messageLinkFreeAt;
+  /// By the other rank.
+  std::map<int64_t, TaskSender> senders;
+  std::map<int64_t, TaskReceiver> receivers;
 };
 
 } // namespace dist

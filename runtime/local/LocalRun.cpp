@@ -19,17 +19,20 @@ Channel &LocalRun::channel(int32_t comm, int64_t group, int32_t stream) {
   return *channel;
 }
 
-std::shared_ptr<TaskQueue> LocalRun::queue(int64_t from, int64_t to) {
+TaskQueue &LocalRun::queue(int64_t from, int64_t to) {
   std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<TaskQueue> &box = queues[{from, to}];
-  if (!box)
-    box = std::make_shared<TaskQueue>();
-  return box;
+  TaskQueue *&queue = queues[{from, to}];
+  if (!queue)
+    queue = std::pmr::polymorphic_allocator<>(memory).new_object<TaskQueue>(
+        sharing);
+  return *queue;
 }
 
 void LocalRun::endMeetings() {
   std::pmr::polymorphic_allocator<> make(memory);
   for (auto &[key, channel] : channels)
     make.delete_object(channel);
+  for (auto &[ranks, queue] : queues)
+    make.delete_object(queue);
   endWaiting();
 }

@@ -9,8 +9,8 @@
 #define DIST_RUNTIME_LOCAL_LOCALRUN_H
 
 #include "runtime/local/HostRun.h"
+#include "runtime/local/TaskQueue.h"
 
-#include <deque>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -18,22 +18,6 @@
 namespace dist {
 
 struct Channel;
-
-/// What goes from one rank to another, between tasks of a pipeline. Its memory
-/// is the receiver's until nobody reads it any more, and then another
-/// message's.
-struct TaskQueue {
-  struct Item {
-    std::shared_ptr<void> data;
-    int64_t tag, bytes;
-    /// When an emulated link has it there, in nanoseconds of the steady clock.
-    int64_t there;
-  };
-  Word posted;
-  std::mutex mutex;
-  std::deque<Item> items;
-  std::map<int64_t, std::vector<std::shared_ptr<void>>> spare; // by bytes
-};
 
 class LocalRun : public HostRun {
 protected:
@@ -46,14 +30,15 @@ protected:
   /// Where a group meets on a stream; communicator -1 is all ranks. Made when
   /// it is first asked for.
   Channel &channel(int32_t comm, int64_t group, int32_t stream);
-  std::shared_ptr<TaskQueue> queue(int64_t from, int64_t to);
+  /// What goes from one rank to another between tasks of a pipeline, likewise.
+  TaskQueue &queue(int64_t from, int64_t to);
   /// Frees what ranks meet by; called by destructors, before its memory goes.
   void endMeetings();
 
 private:
   std::mutex mutex;
   std::map<std::tuple<int32_t, int64_t, int32_t>, Channel *> channels;
-  std::map<std::pair<int64_t, int64_t>, std::shared_ptr<TaskQueue>> queues;
+  std::map<std::pair<int64_t, int64_t>, TaskQueue *> queues;
 };
 
 } // namespace dist

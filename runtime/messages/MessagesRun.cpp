@@ -4,6 +4,9 @@
 #include "runtime/local/HostRank.h"
 #include "runtime/messages/Exchange.h"
 
+#include <cstring>
+#include <deque>
+#include <map>
 #include <memory>
 
 using namespace dist;
@@ -14,10 +17,19 @@ class MessageRank final : public HostRank {
 public:
   MessageRank(HostRun &run, int64_t index, PointToPoint &link,
               CallLedger &ledger)
-      : HostRank(run, index), ledger(ledger) {
-    for (int32_t channel = 0; channel < MessagesRun::numChannels; ++channel)
+      : HostRank(run, index), link(link), ledger(ledger) {
+    for (int32_t channel = 0; channel <= numStreams; ++channel)
       exchanges.push_back(std::make_unique<Exchange>(topology, index, channel,
                                                      link, waiting()));
+  }
+  ~MessageRank() override {
+    // What a run that has failed has not sent is still read, and what has not
+    // come is still written.
+    for (Sent &one : sent)
+      if (!one.requests.empty())
+        new std::shared_ptr<void>(std::move(one.data));
+    if (receiving)
+      new std::shared_ptr<void>(std::move(receiving));
   }
 
   bool meet() override {
@@ -25,19 +37,109 @@ public:
     return exchanges[numStreams]->meet();
   }
 
+  bool send(const TaskMessage &message, const void *data) override;
+  std::shared_ptr<void> receive(const TaskMessage &message) override;
+  /// All that it has sent has been received.
+  bool finish() override;
+
 private:
+  /// A message of a task, on its way or used again.
+  struct Sent {
+    std::shared_ptr<void> data;
+    int64_t bytes;
+    PointToPoint::Requests requests;
+  };
+  std::shared_ptr<void> take(int64_t bytes);
+
   bool together(const CollectiveCall &call, int64_t,
                 int64_t &bytesSent) override {
     CallLedger::Entry entry(ledger, index, {call.comm, call.stream}, &call);
     return exchanges[call.stream]->run(call, bytesSent);
   }
 
+  PointToPoint &link;
   CallLedger &ledger;
+  std::deque<Sent> sent;
+  /// Memory of the message that is waited for.
+  std::shared_ptr<void> receiving;
+  /// By bytes; also what was received goes back there.
+  std::shared_ptr<std::map<int64_t, std::vector<std::shared_ptr<void>>>> spare =
+      std::make_shared<std::map<int64_t, std::vector<std::shared_ptr<void>>>>();
   /// By stream; ranks meet by the last.
   std::vector<std::unique_ptr<Exchange>> exchanges;
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Messages between tasks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Before the data of a message, which stays aligned.
+struct alignas(64) Header {
+  int64_t tag, bytes;
+};
+constexpr int32_t kTasks = MessagesRun::numChannels - 1;
+} // namespace
+
+std::shared_ptr<void> MessageRank::take(int64_t bytes) {
+  std::vector<std::shared_ptr<void>> &list = (*spare)[bytes];
+  if (list.empty())
+    return allocate(sizeof(Header) + bytes);
+  std::shared_ptr<void> data = std::move(list.back());
+  list.pop_back();
+  return data;
+}
+
+bool MessageRank::send(const TaskMessage &message, const void *data) {
+  if (failed())
+    return false;
+  // Those before may have gone.
+  for (Sent &one : sent)
+    link.poll(one.requests);
+  while (!sent.empty() && sent.front().requests.empty()) {
+    (*spare)[sent.front().bytes].push_back(std::move(sent.front().data));
+    sent.pop_front();
+  }
+  Sent &one = sent.emplace_back(take(message.bytes), message.bytes);
+  auto *header = static_cast<Header *>(one.data.get());
+  *header = {message.tag, message.bytes};
+  std::memcpy(header + 1, data, message.bytes);
+  link.start(kTasks,
+             {{message.peer, header, int64_t(sizeof(Header)) + message.bytes}},
+             {}, one.requests);
+  return true;
+}
+
+std::shared_ptr<void> MessageRank::receive(const TaskMessage &message) {
+  std::shared_ptr<void> data = take(message.bytes);
+  auto *header = static_cast<Header *>(data.get());
+  receiving = data;
+  PointToPoint::Requests requests;
+  link.start(kTasks, {},
+             {{message.peer, header, int64_t(sizeof(Header)) + message.bytes}},
+             requests);
+  if (!link.wait(requests, waiting()))
+    return nullptr;
+  receiving.reset();
+  if (header->tag != message.tag || header->bytes != message.bytes) {
+    fail("a message of " + topology.describe(message.peer) + " is number " +
+         std::to_string(header->tag) + ", and number " +
+         std::to_string(message.tag) + " is waited for");
+    return nullptr;
+  }
+  return {header + 1, [data, bytes = message.bytes, spare = spare](void *) {
+            (*spare)[bytes].push_back(data);
+          }};
+}
+
+bool MessageRank::finish() {
+  for (Sent &one : sent)
+    if (!link.wait(one.requests, waiting()))
+      return false;
+  return true;
+}
 
 std::vector<int64_t> MessagesRun::ranksOf(const Links &links) {
   std::vector<int64_t> ranks;

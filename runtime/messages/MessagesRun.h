@@ -25,7 +25,7 @@ public:
   using Links = std::vector<std::pair<int64_t, PointToPoint *>>;
 
   /// The number of a channel is less.
-  static constexpr int32_t numChannels = numStreams + 1;
+  static constexpr int32_t numChannels = numStreams + 2;
 
   /// Threads of this process may keep `cores` busy by waiting.
   MessagesRun(Topology topology, HostOptions options, Links links, size_t cores)

@@ -44,6 +44,9 @@ public:
   /// of `waiting` has failed meanwhile. Throws Error.
   virtual bool wait(Requests &requests, const Waiting &waiting) = 0;
 
+  /// Removes those of `requests` that are done. Throws Error.
+  virtual void poll(Requests &requests) = 0;
+
   /// A reduction by the library, in an order of its own.
   struct Reduction {
     /// Number of the communicator in the topology.

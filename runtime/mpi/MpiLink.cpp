@@ -56,16 +56,20 @@ void MpiLink::startReduction(const Reduction &one, Requests &requests) {
   }
 }
 
+void MpiLink::poll(Requests &requests) {
+  auto isDone = [&](int64_t request) { return library.test(request); };
+  requests.erase(std::remove_if(requests.begin(), requests.end(), isDone),
+                 requests.end());
+}
+
 /// Asking is what makes MPI go on. A waiting thread asks all the time at first,
 /// then as often as others let it, and at last each 50 microseconds.
 bool MpiLink::wait(Requests &requests, const Waiting &waiting) {
   constexpr std::chrono::microseconds kBusy(200), kPatient(2000), kNap(50);
   Clock::time_point began = Clock::now();
   while (!requests.empty()) {
-    auto isDone = [&](int64_t request) { return library.test(request); };
     size_t before = requests.size();
-    requests.erase(std::remove_if(requests.begin(), requests.end(), isDone),
-                   requests.end());
+    poll(requests);
     if (requests.empty())
       break;
     if (waiting.failed())

@@ -25,6 +25,7 @@ public:
              const std::vector<Incoming> &receives,
              Requests &requests) override;
   bool wait(Requests &requests, const Waiting &waiting) override;
+  void poll(Requests &requests) override;
 
   /// From here on MPI's own reductions are wanted on those communicators that
   /// `reduce`, by number; all processes call it, with the same.

@@ -1,6 +1,7 @@
 //===- BuiltIn.cpp - The tables of pipelines that are built in ------------===//
 
 #include "dist/Tensor.h"
+#include "runtime/pipeline/ListSchedule.h"
 #include "runtime/pipeline/Table.h"
 
 #include <algorithm>
@@ -109,14 +110,14 @@ Table dist::pipeline::makeZbH1(int32_t ranks, int32_t microbatches) {
   return table;
 }
 
-std::optional<Table> dist::pipeline::makeZbV(int32_t ranks,
-                                             int32_t microbatches) {
-  if (microbatches < 2 * ranks)
-    return std::nullopt;
+Table dist::pipeline::makeZbV(int32_t ranks, int32_t microbatches) {
   Table table = makeEmpty(ranks, microbatches, /*chunks=*/2);
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    table.rankOf[2 * ranks - 1 - rank] = rank;
+  if (microbatches < 2 * ranks)
+    return scheduleList(table);
   for (int32_t rank = 0; rank < ranks; ++rank) {
     int32_t stages[] = {rank, 2 * ranks - 1 - rank};
-    table.rankOf[stages[1]] = rank;
     int32_t done[3][2] = {};
     auto add = [&](Kind kind, int chunk) {
       int32_t &next = done[static_cast<int>(kind)][chunk];
@@ -157,7 +158,20 @@ std::optional<Table> dist::pipeline::makeZbV(int32_t ranks,
 }
 
 Table dist::pipeline::makeTable(std::string_view name, int32_t ranks,
-                                int32_t microbatches, int32_t chunks) {
+                                int32_t microbatches, int32_t chunks,
+                                bool hasBackward) {
+  constexpr int64_t kMost = 1 << 22;
+  int64_t stages = int64_t(ranks) * (name == "zb_v" ? 2 : chunks);
+  if (stages > kMost / std::max(microbatches, 1))
+    throw Error(std::to_string(stages) + " stages of " +
+                std::to_string(microbatches) +
+                " microbatches are more than a table has (4194304)");
+  if (!hasBackward && (name == "zb_h1" || name == "zb_v"))
+    throw Error("\"" + std::string(name) +
+                "\" is for gradients, which the program has none of: give "
+                "\"gpipe\"");
+  if (!hasBackward)
+    return makeForward(ranks, microbatches, chunks);
   if (name == "gpipe")
     return makeGpipe(ranks, microbatches);
   if (name == "1f1b")
@@ -168,11 +182,7 @@ Table dist::pipeline::makeTable(std::string_view name, int32_t ranks,
     return makeZbH1(ranks, microbatches);
   if (name != "zb_v")
     throw Error("there is no table '" + std::string(name) + "'");
-  if (std::optional<Table> table = makeZbV(ranks, microbatches))
-    return *table;
-  throw Error("\"zb_v\" wants at least " + std::to_string(2 * ranks) +
-              " microbatches on " + std::to_string(ranks) + " ranks, not " +
-              std::to_string(microbatches));
+  return makeZbV(ranks, microbatches);
 }
 
 Table dist::pipeline::makeForward(int32_t ranks, int32_t microbatches,

@@ -19,9 +19,9 @@
 
 #include <compare>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dist::pipeline {
@@ -54,6 +54,9 @@ struct Table {
   std::vector<int32_t> rankOf;
   /// By rank.
   std::vector<std::vector<Task>> rows;
+  /// Of a table that was read: where, and each task's line and column.
+  std::string source;
+  std::vector<std::vector<std::pair<int32_t, int32_t>>> places;
 
   int32_t ranks() const { return rows.size(); }
 };
@@ -82,12 +85,14 @@ Table make1F1B(int32_t ranks, int32_t microbatches);
 /// The first group of microbatches takes what the ranks do not divide.
 Table makeInterleaved(int32_t ranks, int32_t microbatches, int32_t chunks);
 Table makeZbH1(int32_t ranks, int32_t microbatches);
-/// In the fixed order that was published, which wants twice as many
-/// microbatches as ranks; none if there are fewer.
-std::optional<Table> makeZbV(int32_t ranks, int32_t microbatches);
-/// The one of that name; `chunks` are of "interleaved" alone. Throws Error.
+/// In the fixed order that was published where there are twice as many
+/// microbatches as ranks. Where there are fewer, list scheduling is shorter.
+Table makeZbV(int32_t ranks, int32_t microbatches);
+/// The one of that name; `chunks` are of "interleaved" alone. Of a program
+/// without gradients forward alone; "zb_h1" and "zb_v" are for gradients.
+/// Throws Error, also where stages times microbatches are more than 2^22.
 Table makeTable(std::string_view name, int32_t ranks, int32_t microbatches,
-                int32_t chunks);
+                int32_t chunks, bool hasBackward);
 /// Forward alone, in the order of microbatches.
 Table makeForward(int32_t ranks, int32_t microbatches, int32_t chunks);
 
@@ -113,7 +118,8 @@ Table readTable(std::string_view text, const std::string &name);
 /// all on the rank of the stage and in the order of microbatches; and the tasks
 /// of all ranks can be done to the end in the order of their rows. (In which
 /// order values are read is no matter: a rank keeps what comes too early.) A
-/// fault names the task, its rank and the other one. Linear in the number of
+/// fault names the task, its rank and the other one, after its place if the
+/// table was read. Linear in the number of
 /// tasks and transfers.
 std::string findFault(const Table &table,
                       const std::vector<Transfer> &transfers, bool hasBackward);
@@ -135,8 +141,17 @@ struct Simulated {
     Task task;
     double start, end;
   };
+  /// What `task`, which is not Both, sends to another rank: how long it is on
+  /// the link, and when it is there.
+  struct Message {
+    Task task;
+    int32_t from, to; // ranks
+    double start, end, arrival;
+  };
   /// By rank, in the order of the row.
   std::vector<std::vector<Span>> rows;
+  /// If messages cost anything.
+  std::vector<Message> messages;
   /// From the first task to the end of the last one.
   double seconds = 0;
   /// By rank: of how many microbatches and stages at once Forward is done and

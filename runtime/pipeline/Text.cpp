@@ -88,7 +88,7 @@ private:
       fail(at, std::string("expected the number of a ") + what +
                    ", as in 0F3: stage 0, forward, microbatch 3");
     if (error != std::errc() || number < 0 || number >= kMostNumber)
-      fail(at, std::string("the number of a ") + what + " is at most " +
+      fail(at, std::string("the number of a ") + what + " is 0 to " +
                    std::to_string(kMostNumber - 1));
     at = end - text.data();
     return number;
@@ -122,7 +122,7 @@ private:
     ++at;
     int32_t microbatch = readNumber("microbatch");
     table.rows.back().push_back({static_cast<Kind>(letter), stage, microbatch});
-    places.push_back({line, start - lineStart + 1});
+    table.places.back().push_back({line, start - lineStart + 1});
   }
 
   void readCell() {
@@ -140,6 +140,7 @@ private:
 
   void readRow() {
     table.rows.emplace_back();
+    table.places.emplace_back();
     do {
       skipBlanks();
       take('"');
@@ -156,11 +157,12 @@ private:
   }
 
   void finish() {
-    std::map<int32_t, std::pair<int32_t, std::pair<size_t, size_t>>> owners;
-    size_t number = 0;
+    table.source = name;
+    std::map<int32_t, std::pair<int32_t, std::pair<int32_t, int32_t>>> owners;
     for (size_t rank = 0; rank < table.rows.size(); ++rank)
-      for (const Task &task : table.rows[rank]) {
-        auto place = places[number++];
+      for (size_t i = 0; i < table.rows[rank].size(); ++i) {
+        const Task &task = table.rows[rank][i];
+        auto place = table.places[rank][i];
         auto [owner, isNew] =
             owners.try_emplace(task.stage, int32_t(rank), place);
         if (!isNew && owner->second.first != int32_t(rank))
@@ -192,8 +194,6 @@ private:
   const std::string &name;
   size_t at = 0, line = 0, lineStart = 0;
   Table table;
-  /// Line and column of each task.
-  std::vector<std::pair<size_t, size_t>> places;
 };
 } // namespace
 

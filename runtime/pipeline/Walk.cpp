@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -76,6 +77,7 @@ public:
   /// The part of a task that `rank` waits for, if it is not at its end.
   struct Stuck {
     int32_t rank;
+    size_t index;
     Task task, missing;
   };
   std::vector<Stuck> findStuck() {
@@ -88,6 +90,7 @@ public:
       size_t part = *findMissing(task, rank, start);
       int32_t perKind = table.stages * table.microbatches;
       all.push_back({rank,
+                     at[rank],
                      task,
                      {static_cast<Kind>(part / perKind),
                       int32_t(part % perKind / table.microbatches),
@@ -177,8 +180,15 @@ private:
       if (!isNew)
         continue; // it is sent once
       double &link = links[{rank, to, isForward}];
-      link = std::max(link, end) + costs.message;
+      double start = std::max(link, end);
+      link = start + costs.message;
       place->second = link + costs.latency;
+      result.messages.push_back({{kind, task.stage, task.microbatch},
+                                 rank,
+                                 to,
+                                 start,
+                                 link,
+                                 place->second});
     }
   }
 
@@ -214,26 +224,49 @@ Simulated dist::pipeline::simulate(const Table &table,
 // Faults
 //===----------------------------------------------------------------------===//
 
+/// "t.csv:2:5: ", of a table that was read.
+static std::string placeOf(const Table &table, int32_t rank, size_t index) {
+  if (table.places.empty())
+    return "";
+  auto [line, column] = index < table.places[rank].size()
+                            ? table.places[rank][index]
+                            : std::pair(rank + 1, 1);
+  return table.source + ":" + std::to_string(line) + ":" +
+         std::to_string(column) + ": ";
+}
+
 static std::string onRank(int32_t rank) {
   return " on rank " + std::to_string(rank);
+}
+
+/// Where in a row a part of a task is for the last time.
+static size_t findLast(const std::vector<Task> &row, const Task &wanted) {
+  size_t last = 0;
+  for (size_t i = 0; i < row.size(); ++i)
+    for (Kind kind : Parts(row[i].kind))
+      if (Task{kind, row[i].stage, row[i].microbatch} == wanted)
+        last = i;
+  return last;
 }
 
 /// Each task once, on the rank of its stage.
 static std::string findMissingOrDouble(const Table &table, bool hasBackward) {
   std::vector<Task> parts;
   for (int32_t rank = 0; rank < table.ranks(); ++rank)
-    for (const Task &task : table.rows[rank]) {
+    for (size_t i = 0; i < table.rows[rank].size(); ++i) {
+      const Task &task = table.rows[rank][i];
+      auto name = [&] { return placeOf(table, rank, i) + toString(task); };
       if (task.stage < 0 || task.stage >= table.stages || task.microbatch < 0 ||
           task.microbatch >= table.microbatches)
-        return toString(task) + onRank(rank) + " is none of " +
+        return name() + onRank(rank) + " is none of " +
                std::to_string(table.stages) + " stages and " +
                std::to_string(table.microbatches) + " microbatches";
       if (table.rankOf[task.stage] != rank)
-        return toString(task) + " is" + onRank(rank) + ", but stage " +
+        return name() + " is" + onRank(rank) + ", but stage " +
                std::to_string(task.stage) + " is" +
                onRank(table.rankOf[task.stage]);
       if (!hasBackward && task.kind != Kind::Forward)
-        return toString(task) + onRank(rank) + ": the program has no backward";
+        return name() + onRank(rank) + ": the program has no backward";
       for (Kind kind : Parts(task.kind))
         parts.push_back({kind, task.stage, task.microbatch});
     }
@@ -245,11 +278,13 @@ static std::string findMissingOrDouble(const Table &table, bool hasBackward) {
         if (kind != Kind::Forward && !hasBackward)
           return "";
         Task wanted{kind, stage, i};
-        std::string owner = onRank(table.rankOf[stage]);
+        int32_t rank = table.rankOf[stage];
         if (next == parts.end() || *next != wanted)
-          return toString(wanted) + " is missing" + owner;
+          return placeOf(table, rank, 0) + toString(wanted) + " is missing" +
+                 onRank(rank);
         if (++next != parts.end() && *next == wanted)
-          return toString(wanted) + " is there twice" + owner;
+          return placeOf(table, rank, findLast(table.rows[rank], wanted)) +
+                 toString(wanted) + " is there twice" + onRank(rank);
       }
   return "";
 }
@@ -259,12 +294,14 @@ static std::string findMissingOrDouble(const Table &table, bool hasBackward) {
 static std::string findUnordered(const Table &table) {
   std::map<std::pair<Kind, int32_t>, int32_t> last;
   for (int32_t rank = 0; rank < table.ranks(); ++rank)
-    for (const Task &task : table.rows[rank])
-      for (Kind kind : Parts(task.kind)) {
+    for (size_t i = 0; i < table.rows[rank].size(); ++i)
+      for (Kind kind : Parts(table.rows[rank][i].kind)) {
+        const Task &task = table.rows[rank][i];
         auto [before, isFirst] =
             last.try_emplace({kind, task.stage}, task.microbatch);
         if (!isFirst && task.microbatch < before->second)
-          return toString({kind, task.stage, task.microbatch}) + onRank(rank) +
+          return placeOf(table, rank, i) +
+                 toString({kind, task.stage, task.microbatch}) + onRank(rank) +
                  " comes after that of microbatch " +
                  std::to_string(before->second) +
                  ": gradients are added up in the order of microbatches";
@@ -294,7 +331,8 @@ static std::string findDeadlock(const Table &table,
     path.push_back(byRank.at(rank));
     rank = table.rankOf[path.back()->missing.stage];
   }
-  std::string text = "tasks wait for each other:";
+  std::string text = placeOf(table, rank, path[seen[rank]]->index) +
+                     "tasks wait for each other:";
   for (size_t i = seen[rank]; i < path.size(); ++i)
     text += std::string(i == seen[rank] ? " " : "; ") + "rank " +
             std::to_string(path[i]->rank) + " comes to " +

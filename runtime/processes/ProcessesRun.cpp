@@ -53,12 +53,14 @@ struct ProcessesRun::Process {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// What ranks meet by takes: a line of text a stream, and a call a member of
-/// each group and stream.
+/// What ranks meet by takes: a line of text a stream, a call a member of each
+/// group and stream, and a queue for each that they send messages to.
 static int64_t getMeetingBytes(const Topology &topology) {
   int64_t perStream = topology.mesh.size() * numStreams,
-          calls = perStream * (topology.comms.size() + 1);
-  return (1 << 20) + 1024 * (perStream + calls) +
+          calls = perStream * (topology.comms.size() + 1), queues = 0;
+  for (int64_t rank = 0; rank < topology.mesh.size(); ++rank)
+    queues += topology.findPeers(rank).size();
+  return (1 << 20) + 1024 * (perStream + calls + queues) +
          kMostExchanged * topology.mesh.size();
 }
 
@@ -82,6 +84,9 @@ ProcessesRun::ProcessesRun(Topology &&topology, HostOptions options,
     for (size_t group = 0; group < places.comms[comm].members.size(); ++group)
       for (int32_t stream = 0; stream < numStreams; ++stream)
         channel(comm, group, stream);
+  for (int64_t rank = 0; rank < places.mesh.size(); ++rank)
+    for (int64_t peer : places.findPeers(rank))
+      queue(rank, peer);
   exchanged = static_cast<char *>(
       block->allocate(places.mesh.size() * kMostExchanged, 1));
   for (int64_t rank = 0; rank < places.mesh.size(); ++rank)

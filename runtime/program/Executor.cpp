@@ -337,8 +337,23 @@ static int64_t nowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
+namespace {
+/// Values of others, in memory of theirs, are given up on the rank's thread,
+/// once no stream works with them.
+struct EndTasks {
+  std::shared_ptr<TaskRunner> &tasks;
+  Backend &backend;
+  ~EndTasks() {
+    if (tasks)
+      backend.closeStreams();
+    tasks.reset();
+  }
+};
+} // namespace
+
 int32_t Executor::runSteps(dist_rank &rank, StepSource &steps,
                            const std::function<void()> &ready) {
+  EndTasks atEnd{tasks, rank.backend};
   const Manifest &manifest = program.manifest;
   Backend &backend = rank.backend;
   prepare(rank, /*isStepped=*/true);
@@ -373,6 +388,7 @@ int32_t Executor::runSteps(dist_rank &rank, StepSource &steps,
 }
 
 int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
+  EndTasks atEnd{tasks, rank.backend};
   prepare(rank);
   std::vector<bool> isUpdated = findUpdated(program.manifest);
   for (int64_t i = 0; i < repeat; ++i) {

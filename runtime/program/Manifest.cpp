@@ -540,6 +540,9 @@ static void checkTasks(const PipelineDesc &desc, const Manifest &manifest) {
     throw Error("the tasks cannot be done: " + what);
   };
   for (const TaskDesc &task : desc.tasks) {
+    if (size_t(task.stage) >= desc.placeOf.size())
+      fail("one is of stage " + std::to_string(task.stage) + " of " +
+           std::to_string(desc.placeOf.size()));
     if (isInLoop(task) && !known.insert({task.kind, task.stage}).second)
       fail("stage " + std::to_string(task.stage) + " has two of one kind");
     auto checkHeld = [&](const TensorDesc &tensor) {
@@ -600,7 +603,7 @@ static void checkTable(const PipelineDesc &desc, int64_t ranks) {
                 std::to_string(table.microbatches) +
                 " microbatches, which are not those of the program");
   std::string fault =
-      findFault(table, findTransfers(desc), /*hasBackward=*/true);
+      findFault(table, findTransfers(desc), desc.hasBackward());
   if (!fault.empty())
     throw Error("the table cannot be done: " + fault);
 }
@@ -634,6 +637,17 @@ static PipelineDesc readPipeline(const Json &json, const Manifest &manifest) {
   desc.table = json.at("table").get<std::string>();
   checkTable(desc, ranks);
   return desc;
+}
+
+std::string dist::findPipelineProblem(const Manifest &manifest) {
+  try {
+    checkTasks(*manifest.pipeline, manifest);
+    checkTable(*manifest.pipeline,
+               manifest.mesh.axes[manifest.pipeline->axis].size);
+    return "";
+  } catch (const Error &error) {
+    return error.what();
+  }
 }
 
 void dist::placeStages(Manifest &manifest) {

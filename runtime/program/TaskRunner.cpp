@@ -4,6 +4,7 @@
 #include "runtime/pipeline/Table.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace dist;
 using Operand = TaskDesc::Operand;
@@ -11,6 +12,35 @@ using Turn = TaskPlan::Turn;
 
 static bool isInLoop(const TaskDesc &task) {
   return task.kind != TaskDesc::Begin && task.kind != TaskDesc::End;
+}
+
+static int64_t now() {
+  return std::chrono::steady_clock::now().time_since_epoch() /
+         std::chrono::nanoseconds(1);
+}
+
+/// "F3", or "begin" and "end".
+static std::string nameTask(const TaskDesc &task, int64_t microbatch) {
+  constexpr const char *kNames[] = {"begin", "F", "B", "W", "end"};
+  std::string name = kNames[static_cast<int>(task.kind)];
+  return isInLoop(task) ? name + std::to_string(microbatch) : name;
+}
+
+/// "B of stage 1, microbatch 4: ".
+static std::string describe(const TaskDesc &task, int64_t microbatch) {
+  constexpr const char *kNames[] = {"begin", "F", "B", "W", "end"};
+  std::string text = kNames[static_cast<int>(task.kind)] +
+                     (" of stage " + std::to_string(task.stage));
+  if (isInLoop(task))
+    text += ", microbatch " + std::to_string(microbatch);
+  return text + ": ";
+}
+
+/// As traces have it.
+static const char *kindOf(const TaskDesc &task) {
+  constexpr const char *kNames[] = {"other", "forward", "backward", "weight",
+                                    "other"};
+  return kNames[static_cast<int>(task.kind)];
 }
 
 /// All that a coordinate does in a step.
@@ -52,10 +82,12 @@ static std::vector<Turn> listTurns(const PipelineDesc &desc,
 
 TaskPlan::TaskPlan(const PipelineDesc &pipeline, int64_t place)
     : pipeline(pipeline), place(place), uses(pipeline.slots.size()) {
-  for (const TaskDesc &task : pipeline.tasks)
-    for (const Operand &result : task.results)
-      if (result.kind == Operand::Slot)
-        uses[result.index].maker = pipeline.placeOf[task.stage];
+  for (size_t i = 0; i < pipeline.tasks.size(); ++i)
+    for (const Operand &result : pipeline.tasks[i].results)
+      if (result.kind == Operand::Slot) {
+        uses[result.index].maker = pipeline.placeOf[pipeline.tasks[i].stage];
+        uses[result.index].task = i;
+      }
   for (const TaskDesc &task : pipeline.tasks)
     for (const Operand &argument : task.arguments) {
       if (argument.kind != Operand::Slot)
@@ -143,6 +175,16 @@ TaskRunner::TaskRunner(const Program &program, dist_rank &rank,
   number = rank.backend.allocate(sizeof(int64_t));
 }
 
+/// Records what the rank has done since `start`.
+void TaskRunner::note(TraceEvent event, int64_t start) {
+  event.rank = rank.index;
+  event.startNanos = start;
+  event.endNanos = now();
+  std::vector<TraceEvent> events;
+  events.push_back(std::move(event));
+  rank.backend.addTrace(std::move(events));
+}
+
 /// What goes between this rank and the one of another coordinate.
 TaskMessage TaskRunner::messageOf(const Key &key, int64_t other) const {
   const Mesh &mesh = rank.topology.mesh;
@@ -175,9 +217,20 @@ void *TaskRunner::find(const Key &key) {
   // In the order in which they are sent: some are for a later task.
   while (from != plan.incoming.end() && received[maker] < from->second.size()) {
     const Key &next = from->second[received[maker]++];
-    std::shared_ptr<void> data = rank.backend.receive(messageOf(next, maker));
+    TaskMessage message = messageOf(next, maker);
+    int64_t start = rank.tracing ? now() : 0;
+    std::shared_ptr<void> data = rank.backend.receive(message);
     if (!data)
       return nullptr;
+    if (rank.tracing) {
+      const TaskDesc &task = pipeline.tasks[plan.uses[next.first].task];
+      note({.name = "bubble: " + nameTask(task, next.second) + " of stage " +
+                    std::to_string(task.stage),
+            .task = "waiting",
+            .peer = message.peer,
+            .tag = message.tag},
+           start);
+    }
     live[next] = {data, plan.uses[next.first].reads};
     if (next == key)
       return data.get();
@@ -206,10 +259,19 @@ bool TaskRunner::sendResults(const Turn &turn) {
       continue;
     Key key = plan.keyOf(result.index, turn.microbatch);
     const TaskPlan::Use &use = plan.uses[result.index];
-    for (int64_t target : use.targets)
-      if (!rank.backend.send(messageOf(key, target),
-                             live.find(key)->second.data.get()))
+    for (int64_t target : use.targets) {
+      TaskMessage message = messageOf(key, target);
+      int64_t start = rank.tracing ? now() : 0;
+      if (!rank.backend.send(message, live.find(key)->second.data.get()))
         return false;
+      if (rank.tracing)
+        note({.name = "send to stage",
+              .bytes = message.bytes,
+              .task = "send",
+              .peer = message.peer,
+              .tag = message.tag},
+             start);
+    }
     if (use.reads == 0 && key.second >= 0) {
       live[key].readers = 1;
       endRead(key);
@@ -220,6 +282,7 @@ bool TaskRunner::sendResults(const Turn &turn) {
 
 bool TaskRunner::doTurn(const Turn &turn, int64_t *status) {
   const TaskDesc &task = pipeline.tasks[turn.task];
+  rank.doing = describe(task, turn.microbatch);
   in.clear();
   out.clear();
   for (const Operand &argument : task.arguments) {
@@ -248,9 +311,19 @@ bool TaskRunner::doTurn(const Turn &turn, int64_t *status) {
   if (microbatch >= 0 &&
       !rank.backend.upload(number.get(), &microbatch, sizeof microbatch))
     return false;
-  if (rank.callMain(program.tasks[turn.task], in.data(), out.data(),
-                    arena.get(), status) ||
-      !sendResults(turn))
+  int64_t start = rank.tracing ? now() : 0;
+  if (int32_t failed = rank.callMain(program.tasks[turn.task], in.data(),
+                                     out.data(), arena.get(), status)) {
+    if (!rank.backend.failed())
+      rank.backend.fail("returned status " + std::to_string(failed));
+    return false;
+  }
+  if (rank.tracing)
+    note({.name = nameTask(task, turn.microbatch) + " stage " +
+                  std::to_string(task.stage),
+          .task = kindOf(task)},
+         start);
+  if (!sendResults(turn))
     return false;
   for (const Operand &argument : task.arguments)
     if (argument.kind == Operand::Slot)
@@ -265,8 +338,15 @@ int32_t TaskRunner::run(int64_t *status) {
     for (const Key &key : order)
       if (key.second < 0)
         live.erase(key);
-  for (const Turn &turn : plan.turns)
-    if (!doTurn(turn, status))
-      return 1;
+  // Others are told before memory is given up that they may read.
+  try {
+    for (const Turn &turn : plan.turns)
+      if (!doTurn(turn, status))
+        return 1;
+  } catch (const std::exception &error) {
+    rank.backend.fail(error.what());
+    return 1;
+  }
+  rank.doing.clear();
   return 0;
 }

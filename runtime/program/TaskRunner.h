@@ -30,6 +30,7 @@ struct TaskPlan {
   /// Of a slot.
   struct Use {
     int64_t maker = -1;           // the coordinate of the ranks that make it
+    size_t task = 0;              // that makes it
     std::vector<int64_t> targets; // others that read it
     int64_t reads = 0;            // how many tasks of this coordinate do
   };
@@ -76,6 +77,7 @@ private:
   void endRead(const Key &key);
   bool doTurn(const TaskPlan::Turn &turn, int64_t *status);
   bool sendResults(const TaskPlan::Turn &turn);
+  void note(TraceEvent event, int64_t start);
 
   const Program &program;
   const PipelineDesc &pipeline;

@@ -132,6 +132,20 @@ uint64_t dist::fingerprint(const CollectiveCall &call) {
   return hash;
 }
 
+std::vector<int64_t> Topology::findPeers(int64_t rank) const {
+  std::vector<int64_t> peers;
+  if (messageAxis < 0)
+    return peers;
+  int64_t weight = 1;
+  for (size_t i = messageAxis + 1; i < mesh.axes.size(); ++i)
+    weight *= mesh.axes[i].size;
+  int64_t own = mesh.coordinate(rank, messageAxis);
+  for (int64_t place = 0; place < mesh.axes[messageAxis].size; ++place)
+    if (place != own)
+      peers.push_back(rank + (place - own) * weight);
+  return peers;
+}
+
 std::string Topology::describe(int64_t rank) const {
   std::string text = "rank " + std::to_string(rank);
   for (size_t i = 0; i < mesh.axes.size(); ++i)

@@ -136,7 +136,11 @@ struct Topology {
   std::vector<Communicator> comms;
   std::vector<Site> sites;
   std::vector<Check> checks;
+  /// The axis along which tasks of a pipeline send messages; -1: none do.
+  int32_t messageAxis = -1;
 
+  /// The ranks that differ from this one along that axis alone, in order.
+  std::vector<int64_t> findPeers(int64_t rank) const;
   /// The bytes that a call sends; 0 without a site.
   int64_t bytesSent(const CollectiveCall &call) const {
     size_t site = call.site;
@@ -160,6 +164,11 @@ struct TraceEvent {
   double flops = 0;  // 0 for collectives
   /// The purpose of a call without a site.
   std::string module = {};
+  /// Of a pipeline: "forward", "backward", "weight" or "other" for a task,
+  /// "send", or "waiting" for a message; else "".
+  std::string task = {};
+  /// Of a message: the other rank, and what is sent (TaskMessage).
+  int64_t peer = -1, tag = 0;
 };
 
 /// A value that goes from one rank to another, between tasks of a pipeline.
@@ -197,11 +206,11 @@ public:
   // in which they are sent.
   /// Returns when `data` may be written again.
   virtual bool send(const TaskMessage &message, const void *data) {
-    return fail("this backend runs no pipelines yet: --backend threads does");
+    return fail("this backend runs no pipelines yet");
   }
   /// The next message from a rank; null after a failure.
   virtual std::shared_ptr<void> receive(const TaskMessage &message) {
-    fail("this backend runs no pipelines yet: --backend threads does");
+    fail("this backend runs no pipelines yet");
     return nullptr;
   }
 
@@ -253,6 +262,9 @@ public:
   /// After the last work of a run that went well: no rank asks another one for
   /// more.
   virtual bool finish() { return true; }
+  /// Waits for streams whose work is in memory of the program; after a failure
+  /// too. Nothing is asked of them any more.
+  virtual void closeStreams() {}
 };
 
 } // namespace dist
@@ -278,6 +290,9 @@ struct dist_rank {
   dist::Backend &backend;
   /// Whether what the rank does is to be recorded.
   bool tracing = false;
+  /// The task of a pipeline that it does, for messages: "B of stage 1,
+  /// microbatch 4: ", or "".
+  std::string doing;
   /// Where a failing call goes while dist_main runs, else null.
   jmp_buf *leave = nullptr;
   /// The status words of the program while dist_main runs, else null.

@@ -6,6 +6,7 @@ gpu.py [REGEX]: only cases whose name matches.
 - `verify_MODEL_SCHEDULE`: each example's program agrees with one device of the CPU; the executor reports nothing;
 - `gradients_MODEL_SCHEDULE`: so do gradients, which have the same bits in each of three orders of blocks and streams;
 - `train`: a run of training has the losses and the checkpoints of threads, but for rounding, and goes on from both;
+- `pipeline`: so does one of stages;
 - `trace`: a trace has each launch, product and collective, one after the other, and all bytes that are sent;
 - `functions`: functions of f32 and f64 are those of Python, within some units of the last place;
 - `ends_SIGNAL`: a rank's process that is killed ends the run, with one message that names the rank;
@@ -34,7 +35,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import npy  # noqa: E402
 import xunit  # noqa: E402
 from bits import MODELS, TOLERANCE, numbers, read  # noqa: E402
-from processes import Training, examples, import_model, run  # noqa: E402
+from processes import PIPELINE, Training, examples, import_model, run  # noqa: E402
 
 ORDERS = ["", ":reverse", ":7"]
 LIBRARY = "/usr/lib/clc/nvptx64--.bc"  # of Debian's package libclc-22
@@ -95,8 +96,8 @@ class Zoo:
             assert worst <= allowed, f"{name} differs by {worst}, {allowed} is allowed"
 
 
-def check_training(work):
-    training = Training(work)
+def check_training(work, *pipeline):
+    training = Training(work, *pipeline)
 
     def near(what, one, other):
         (losses, files), (others, theirs) = one, other
@@ -256,6 +257,7 @@ def main():
             model, schedule = name.split("/")
             cases[f"gradients_{model}_{schedule}"] = lambda model=model, schedule=schedule: zoo.gradients(model, schedule)
         cases["train"] = lambda: check_training(zoo.folder("train"))
+        cases["pipeline"] = lambda: check_training(zoo.folder("pipeline"), *PIPELINE)
         cases["trace"] = lambda: check_trace(zoo.folder("trace"), zoo)
         cases["functions"] = lambda: check_functions(zoo.folder("functions"))
         cases["ends_KILL"] = lambda: check_end(zoo.folder("end"), zoo)

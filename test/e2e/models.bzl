@@ -1,6 +1,6 @@
 """Two Bazel tests per exported model, each with many cases: run_model.py, and check_gradients.py for its gradients.
 
-Per model alone: mutate_schedules.py, random_schedules.py; of some, overlap.py. Of models of images spatial.py.
+Per model alone: mutate_schedules.py, random_schedules.py; of some, overlap.py. Of models of images spatial.py, of some random_pipelines.py.
 """
 
 def _model_test(name, script, args, model, data = []):
@@ -43,6 +43,16 @@ def model_tests(models):
             ["examples/{0}/{0}.dynamo.onnx".format(model)],
             model,
             data = ["mutate_schedules.py"],
+        )
+
+def pipeline_tests(models):
+    for model in models:
+        _model_test(
+            model + "_random_pipelines",
+            "random_pipelines.py",
+            ["examples/{0}/{0}.dynamo.onnx".format(model)],
+            model,
+            data = ["mutate_schedules.py", "random_schedules.py"],
         )
 
 def export_tests(models):

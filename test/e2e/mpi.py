@@ -6,6 +6,7 @@ mpi.py [REGEX]: only cases whose name matches.
 - `bits_MODEL`: forward and gradients of a model have the bits of threads, by Open MPI and by MPICH;
 - `reductions`: `--reductions mpi` gives integers as they are, and floats but for rounding, also gradients of a model;
 - `train`: a run of training has the same losses and checkpoints; each goes on from what the other saved;
+- `pipeline`: so does one of stages, whose parameters are sharded;
 - `gpus`: ranks on emulated GPUs have the same bits whoever starts them, forward and in training, and end with one message;
 - `results`: no process holds a whole result that is written;
 - `memory`, `packed_memory`: a rank holds what `dist-report` says, within 5 %;
@@ -350,10 +351,12 @@ def check_gpus(work):
         alone = execute(model + "_alone", bundle)
         for family in FAMILIES:
             assert alone == execute(f"{model}_{family}", bundle, *start(family, 2)), (model, family)
-    training = processes.Training(work)
-    alone = training.train("alone", 4, "--save-every=2", *GPUS)
+    for ranks, pipeline in (2, ()), (4, processes.PIPELINE):
+        training = processes.Training(work, *pipeline)
+        alone = training.train(f"alone{ranks}", 4, "--save-every=2", *GPUS)
+        for family in FAMILIES:
+            assert alone == training.train(f"{family}{ranks}", 4, "--save-every=2", *GPUS, before=start(family, ranks)), family
     for family in FAMILIES:
-        assert alone == training.train(family, 4, "--save-every=2", *GPUS, before=start(family, 2)), family
         compiler = [*start(family, 2), os.path.abspath("tools/dist-run"), module, *GPUS, "--random=1"]
         Ends.say([*compiler, "--verify"], "--verify needs the ranks of one host")
         Ends.say([*start(family, 2), processes.EXEC, bundle, *GPUS, "-n", "2"], "-n with --backend cuda: mpirun starts the ranks")
@@ -557,6 +560,7 @@ def main():
             add("reductions", check_reductions)
             both = ways(FAMILIES)
             add("train", lambda work: processes.Training(work).check(*(way(2) for way in both)))
+            add("pipeline", lambda work: processes.Training(work, *processes.PIPELINE).check(*(way(4) for way in both)))
             add("gpus", check_gpus)
             add("results", lambda work: processes.check_result_windows(work, [(start(family, 4), [BACKEND], 170) for family in FAMILIES]))
             add("inputs", check_inputs)

@@ -7,6 +7,11 @@ pipeline.py [REGEX]: only cases whose name matches.
   states of one device;
 - `sharded_NAME`: so do pipelines over a mesh with other axes, under FSDP, ZeRO, sequence parallelism and checkpoints;
 - `bits`: tables of one cut have the same bits, whatever the order and the link, and go on from a checkpoint with them;
+- `table`: a table that dist-report has written, and one that is changed, gives the same bits; faults are told at their place;
+- `forward_MODEL`: a forward pass in stages agrees with one device, also of a batch in microbatches;
+- `plan`: so does the plan that dist-report writes;
+- `faults`: a bundle whose table is edited or cut short is refused;
+- `trace`: a trace and a simulation have each task once and in its row, and what is sent is what dist-report says;
 - `bytes_MODEL`: what crosses each border, and what stages hold, is the closed form.
 
 Programs come from tools/ and models from examples/, below the current folder.
@@ -16,6 +21,7 @@ import array
 import json
 import math
 import os
+import random
 import re
 import struct
 import sys
@@ -35,7 +41,6 @@ MODELS = {
     "bert": ("bert.encoder.layer.*", ["--loss=mse", "--optimizer=sgd,lr=1e-2,momentum=0.9,clip=0.5"], []),
     "t5": ("{encoder,decoder}.block.*", ["--loss=cross_entropy"], []),
     "mixtral": ("model.layers.*", ["--loss=cross_entropy"], []),
-    "resnet": ("layer*.*", ["--loss=mse"], []),
     "unet": ("{down*,middle,merge*}", ["--loss=mse"], []),
 }  # fmt: skip
 STEPS = 3
@@ -44,8 +49,9 @@ STEPS = 3
 def write_schedule(path, table, mesh, lines):
     axes = ", ".join(f'"{name}" = {size}' for name, size in mesh.items())
     with open(path, "w", encoding="utf-8") as file:
-        table, *more = table.split(" ", 1)
-        file.write(f"dist.mesh @m [{axes}]\ndist.schedule @s on @m {{\n  dist.pipeline {table} over \"pp\" {' '.join(more)}\n")
+        name = re.match(r'(?:table )?"[^"]*"', table)[0]
+        more = table[len(name) :]
+        file.write(f"dist.mesh @m [{axes}]\ndist.schedule @s on @m {{\n  dist.pipeline {name} over \"pp\"{more}\n")
         file.write("".join(f"  {line}\n" for line in lines) + "}\n")
 
 
@@ -56,7 +62,8 @@ class Subject:
         self.model, self.work, self.number = model, work, 0
         self.modules, self.options, self.sharded = MODELS[model]
         self.module = os.path.join(work, "f64.mlir")
-        run("dist-opt", import_model(model, work), "--dist-convert-to-f64", "-o", self.module)
+        self.f32 = import_model(model, work)
+        run("dist-opt", self.f32, "--dist-convert-to-f64", "-o", self.module)
         with open(self.module, encoding="utf-8") as file:
             text = file.read()
         self.data, self.batch = [], 0
@@ -118,14 +125,14 @@ class Subject:
         return read_curve(folder + ".csv"), tensors
 
 
-    def report(self, microbatches, schedule):
-        step = os.path.join(self.work, "step.mlir")
+    def report(self, microbatches, schedule, *options, path=None, optimizer="adamw,clip=1"):
+        step = path or os.path.join(self.work, "step.mlir")
         loss, of = ("mse" if "--loss=mse" in self.options else "cross_entropy"), self.outputs[0][1]
         run(
             "dist-opt", self.module, schedule.replace("--schedule=", "--dist-apply-schedule=file="),
-            f"--dist-train-step=optimizer=adamw,clip=1 loss={loss} of={of} accumulate={microbatches}", "-o", step,
+            f"--dist-train-step=optimizer={optimizer} loss={loss} of={of} accumulate={microbatches}", "-o", step,
         )  # fmt: skip
-        return json.loads(run("dist-report", step, "--json"))
+        return json.loads(run("dist-report", step, "--json", *options))
 
 
 def check_bytes(of, ranks, forward, back, holders):
@@ -161,6 +168,136 @@ def check_bits(of):
     first = results['"1f1b" split',]
     for name, result in results.items():
         assert result == first, f"{name} has other bits"
+
+
+def check_table(of):
+    mesh = {"pp": 2}
+    expected = of.train(4, of.schedule('"1f1b" split', mesh))
+    of.report(4, of.schedule('"zb_h1"', mesh), "--pipeline-table", os.path.join(of.work, "own.csv"))
+    with open(os.path.join(of.work, "own.csv"), encoding="utf-8") as file:
+        rows = [line.strip().split(",") for line in file]
+    assert [len(row) for row in rows] == [12, 12], rows
+    # The first rank's weights at the end.
+    rows[0] = [cell for cell in rows[0] if "W" not in cell] + [cell for cell in rows[0] if "W" in cell]
+
+    def write(rows):
+        with open(os.path.join(of.work, "own.csv"), "w", encoding="utf-8") as file:
+            file.writelines(",".join(row) + "\n" for row in rows)
+
+    write(rows)
+    assert of.train(4, of.schedule('table "own.csv"', mesh)) == expected
+
+    def fails(rows, text, microbatches=4):
+        write(rows)
+        try:
+            of.train(microbatches, of.schedule('table "own.csv"', mesh))
+        except AssertionError as error:
+            assert text in str(error), f"{text} is not in {error}"
+        else:
+            raise AssertionError(f"{text}: nothing is said")
+
+    fails([rows[0], rows[1][:-1]], "is missing on rank 1")
+    fails([rows[0][1:] + rows[0][:1], rows[1]], "tasks wait for each other")
+    fails([rows[0], ["1F0x", *rows[1][1:]]], "own.csv:2:4")
+    fails([rows[0]], "has 1 row, and there are 2 devices")
+    fails(rows, "is of 2 devices and 4 microbatches, but 2 devices do 3", microbatches=3)
+
+
+def check_plan(of):
+    """The plan that dist-report writes of a schedule gives the same numbers."""
+    expected = of.train(4, of.schedule('"zb_h1"', {"pp": 2}))
+    plan = os.path.join(of.work, "plan.json")
+    run("dist-report", of.module, of.schedule('"zb_h1"', {"pp": 2}), "--plan", "-o", plan)
+    with open(plan, encoding="utf-8") as file:
+        assert json.load(file)["pipeline"] == {"table": "zb_h1", "axis": "pp", "stages": r"transformer\.h\.\d+"}
+    assert_near("plan", of.train(4, f"--plan={plan}"), expected)
+
+
+def check_faults(of):
+    """A bundle whose table was edited or cut short is refused; a file of a task that is missing too."""
+    step, bundle = os.path.join(of.work, "faults.mlir"), os.path.join(of.work, "faults.dist")
+    of.report(4, of.schedule('"zb_h1"', {"pp": 2}), path=step, optimizer="sgd")
+    run("dist-compile", step, "-o", bundle, xunit.OPT_LEVEL)
+    path = os.path.join(bundle, "manifest.json")
+    with open(path, encoding="utf-8") as file:
+        whole = file.read()
+
+    def fails(text, *said):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            run("dist-exec", bundle, "--random=1")
+        except AssertionError as error:
+            assert all(one in str(error) for one in said), error
+        else:
+            raise AssertionError(f"nothing is said: {said}")
+
+    for seed in range(40):
+        source, edited = random.Random(seed), json.loads(whole)
+        rows = [row.split(",") for row in edited["pipeline"]["table"].split()]
+        row = source.choice(rows)
+        if seed % 4 == 0:
+            del row[source.randrange(len(row))]
+        elif seed % 4 == 1:
+            row.append(source.choice(row))
+        elif seed % 4 == 2:
+            rows.reverse()
+        else:
+            row.reverse()
+        edited["pipeline"]["table"] = "".join(",".join(row) + "\n" for row in rows)
+        fails(json.dumps(edited), "manifest.json", "table")
+    for seed in range(10):
+        fails(whole[: len(whole) * seed // 10], "manifest.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(whole)
+    run("dist-exec", bundle, "--random=1")
+
+
+def check_trace(of):
+    step, bundle, trace, drawn = (os.path.join(of.work, name) for name in ("step.mlir", "step.dist", "trace.json", "drawn.json"))
+    report = of.report(4, of.schedule('"zb_h1"', {"pp": 2}), optimizer="sgd")["pipeline"]
+    run("dist-compile", step, "-o", bundle, xunit.OPT_LEVEL)
+    said = run("dist-exec", bundle, "--random=1", "--trace", trace, "--profile", "--json")
+    simulated = json.loads(run("dist-report", step, "--simulate", "--machine=8xH100", "--timeline", drawn, "--json"))["simulation"]
+    for path in trace, drawn:
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        arrows = {}
+        for event in events:
+            if event["ph"] in "sf":
+                arrows.setdefault(event["id"], {})[event["ph"]] = event
+        assert arrows, path
+        for number, ends in arrows.items():
+            assert ends["s"]["pid"] != ends["f"]["pid"] and ends["s"]["ts"] <= ends["f"]["ts"], (path, number, ends)
+        for place, stage in enumerate(report["stages"]):
+            tasks = [event for event in events if event["ph"] == "X" and event["pid"] == place and event["cat"] in ("forward", "backward", "weight", "waiting")]
+            tasks.sort(key=lambda event: event["ts"])
+            assert all(one["ts"] + one["dur"] <= other["ts"] + 1e-3 for one, other in zip(tasks, tasks[1:])), (path, tasks)
+            names = [event["name"] for event in tasks if event["cat"] != "waiting"]
+            # The first stage sends no gradients.
+            wanted = [f"{kind}{i} stage {place}" for kind in ("FW" if place == 0 else "FBW") for i in range(4)]
+            assert sorted(names) == sorted(wanted), (path, names)
+    with open(drawn, encoding="utf-8") as file:
+        last = max(event["ts"] + event["dur"] for event in json.load(file)["traceEvents"] if event["ph"] == "X")
+    assert abs(last * 1e-6 - simulated["seconds"]) <= 1e-6 * simulated["seconds"], (last, simulated)
+    with open(trace, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    for place in range(2):
+        sent = sum(event["args"].get("bytes_sent", 0) for event in events if event["ph"] == "X" and event["pid"] == place and event["name"] == "send to stage")
+        assert sent == sum(one["bytes_sent_per_rank"] * one["count"] for one in report["transfers"] if one["source"] == place), (place, sent, report["transfers"])
+    rows = {row["what"] for row in json.loads(said.splitlines()[-1])["profile"]["rows"]}
+    assert {"wait for another stage", "send to stage"} <= rows, rows
+    page = os.path.join(of.work, "drawn.html")
+    run("dist-report", step, "--machine=8xH100", "--timeline", page)
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    assert 'class="weight"' in text and "<line x1=" in text and "bubble: " in text, text[:2000]
+
+
+def check_forward(of, table, ranks, microbatches):
+    command = ["dist-run", of.f32, of.schedule(table, {"pp": ranks}), "--random=1", "--verify", xunit.OPT_LEVEL]
+    run(*command)
+    run(*command, f"--microbatches={microbatches}")
 
 
 def assert_near(what, one, other):
@@ -242,6 +379,13 @@ def main():
         cases["sharded_zero_tp"] = lambda: sharded({"dp": 2, "tp": 2}, [data, *subject("gpt2").sharded], adamw + ",zero=dp")
         cases["sharded_checkpoint"] = lambda: sharded({}, ['dist.checkpoint "transformer.h.*"'])
         cases["bits"] = lambda: check_bits(subject("gpt2"))
+        cases["table"] = lambda: check_table(subject("gpt2"))
+        cases["plan"] = lambda: check_plan(subject("gpt2"))
+        cases["faults"] = lambda: check_faults(subject("gpt2"))
+        cases["trace"] = lambda: check_trace(subject("gpt2"))
+        cases["one_microbatch"] = lambda: equal("gpt2", '"1f1b"', 1, {"pp": 2})
+        for model, *how in [("gpt2", '"gpipe"', 2, 2), ("llama", '"1f1b"', 2, 2), ("t5", '"interleaved" chunks 2', 2, 2), ("unet", '"gpipe"', 5, 1)]:
+            cases["forward_" + model] = lambda model=model, how=how: check_forward(subject(model), *how)
         cases["bytes_gpt2"] = lambda: check_bytes(subject("gpt2"), 2, [1], [1], {"transformer.wte.weight": 2})
         cases["bytes_llama"] = lambda: check_bytes(subject("llama"), 2, [1], [1], {})
         # The encoder's result goes to both stages of the decoder.

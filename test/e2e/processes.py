@@ -5,6 +5,7 @@ processes.py [REGEX]: only cases whose name matches.
 
 - `bits_MODEL`: forward and gradients of a model give the same bits on both;
 - `train`: a run of training has the same losses and checkpoints, bit for bit; each goes on from what the other saved;
+- `pipeline`: so does one of stages, whose parameters are sharded;
 - `ends_SIGNAL`: a rank's process that is killed or stopped at any moment ends the run (after --timeout, if it is
   stopped), with one message that names the rank, and nothing is left;
 - `leaves_nothing`: nor is it if the first process is told to end, or killed;
@@ -113,9 +114,17 @@ WAYS = [lambda ranks: ([], "-n", str(ranks)), lambda ranks: ([], "--backend=proc
 
 
 class Training:
-    def __init__(self, work):
-        self.work = work
+    def __init__(self, work, mesh=None, lines=(), options=()):
+        """By the schedule of fsdp, on another mesh and with more directives if given."""
+        self.work, self.options = work, options
         self.module = import_model("gpt2", work)
+        self.schedule = os.path.join(work, "schedule.mlir")
+        with open(os.path.join(examples("gpt2"), "fsdp.mlir"), encoding="utf-8") as file:
+            text = file.read()
+        if mesh:
+            text = re.sub(r"(dist\.mesh @m )\[.*\]", rf"\1[{mesh}]", text)
+        with open(self.schedule, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"(on @m {\n)", lambda match: match[0] + "".join(f"  {line}\n" for line in lines), text))
         self.text = os.path.join(work, "text.npy")
         source = random.Random(3)
         data = bytes(source.randrange(97, 123) for _ in range(4000))
@@ -124,9 +133,9 @@ class Training:
     def command(self, name, steps, *options):
         folder = os.path.join(self.work, name)
         return [
-            os.path.abspath("tools/dist-run"), "--train", self.module, "--schedule", os.path.join(examples("gpt2"), "fsdp.mlir"), f"--steps={steps}",
+            os.path.abspath("tools/dist-run"), "--train", self.module, "--schedule", self.schedule, f"--steps={steps}",
             f"--data={self.text}", "--input=attention_mask=1", "--optimizer=adamw,lr=1e-3", f"--save={folder}",
-            f"--curve={folder}.csv", xunit.OPT_LEVEL, *options,
+            f"--curve={folder}.csv", xunit.OPT_LEVEL, *self.options, *options,
         ]  # fmt: skip
 
     def train(self, name, steps, *options, before=()):
@@ -158,6 +167,17 @@ class Training:
             assert files == threads[1], f"what {before} {options} wrote and threads go on from is another run"
             _, files = self.train(f"threads_{name}", 6, resume("threads", "step-3"), *options, before=before)
             assert files == threads[1], f"what threads wrote and {before} {options} go on from is another run"
+
+
+PIPELINE = ('"pp" = 2, "dp" = 2', ['dist.pipeline "1f1b" over "pp"', 'dist.stages "transformer.h.*"'], ["--accumulate=4"])
+
+
+def write_stages(work):
+    """A step of training on two stages."""
+    training = Training(work, '"pp" = 2, "dp" = 1', PIPELINE[1])
+    step = os.path.join(work, "step.mlir")
+    run("dist-opt", training.module, f"--dist-apply-schedule=file={training.schedule}", "--dist-train-step=optimizer=sgd accumulate=4", "-o", step)
+    return step
 
 
 # Runs what follows where $1 is a disk of $2 KiB, and lists what is on it at the end in $3.
@@ -259,13 +279,14 @@ def write_indices(work, values):
 
 
 class Failures:
-    """A program of two ranks that runs for long."""
+    """A program of two ranks that runs for long: one that is given, or a loop."""
 
-    def __init__(self, work, *options):
-        self.work = work
-        module, self.bundle = os.path.join(work, "loop.mlir"), os.path.join(work, "loop.dist")
-        with open(module, "w", encoding="utf-8") as file:
-            file.write(LOOP)
+    def __init__(self, work, *options, module=None, axis="x"):
+        self.work, self.axis, self.bundle = work, axis, os.path.join(work, "loop.dist")
+        if not module:
+            module = os.path.join(work, "loop.mlir")
+            with open(module, "w", encoding="utf-8") as file:
+                file.write(LOOP)
         run("dist-compile", module, "-o", self.bundle, *options)
 
     def start(self, *options):
@@ -317,7 +338,7 @@ class Failures:
             assert process.returncode == 1, (process.returncode, errors)
             assert least <= took < least + PATIENCE, f"took {took} seconds"
             (line,) = errors.splitlines()
-            assert f"error: rank {rank} (x={rank}): its process {ranks[rank]} on " in line, line
+            assert f"error: rank {rank} ({self.axis}={rank}" in line and f"): its process {ranks[rank]} on " in line, line
             self.assert_gone(process)
 
     def check_leaves_nothing(self):
@@ -556,8 +577,11 @@ def main():
             model, schedule = name.split("/")
             add(f"bits_{model}_{schedule}", lambda work, model=model, schedule=schedule: check_bits(model, schedule, work, *WAYS))
         add("train", lambda work: Training(work).check(([], "--backend=processes")))
+        late = ["--streams=late", "--link=latency=50us,bandwidth=1GB/s"]
+        add("pipeline", lambda work: Training(work, *PIPELINE).check(([], "--backend=processes"), ([], "--backend=processes", *late)))
         for number in signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV:
             add(f"ends_{number.name}", lambda work, number=number: Failures(work).end(number))
+        add("ends_pipeline", lambda work: Failures(work, module=write_stages(work), axis="pp").end(signal.SIGKILL))
         add("ends_SIGSTOP", lambda work: Failures(work).end(signal.SIGSTOP, "--timeout=0.5", least=0.5))
         add("results", lambda work: check_result_windows(work, RESULTS))
         add("memory", lambda work: check_memory(work, WAYS[0]))

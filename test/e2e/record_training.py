@@ -1,4 +1,4 @@
-"""Records what PyTorch's optimizers make of GPT-2 in examples/, for train.py.
+"""Records what PyTorch's optimizers make of GPT-2 and LLaMA in examples/, for train.py.
 
     record_training.py training.json
 
@@ -43,8 +43,8 @@ def plain(parameters):
     return torch.optim.SGD(parameters, lr=0.2), None
 
 
-# As train.py words them, after the number of microbatches where there are several; and the norm that gradients are
-# scaled to.
+# As train.py words them, after the model where it is not GPT-2 and the number of microbatches where there are several;
+# and the norm that gradients are scaled to.
 CASES = {
     "adamw,lr=3e-3": (adamw, None),
     "adamw,lr=3e-3,clip=0.5": (adamw, 0.5),
@@ -52,6 +52,7 @@ CASES = {
     "sgd,lr=0.1,momentum=0.9,nesterov,weight_decay=0.01,schedule=cosine,warmup=1,clip=1": (sgd, 1),
     "sgd,lr=0.2": (plain, None),
     "3 adamw,lr=3e-3,clip=0.5": (adamw, 0.5, 3),
+    "llama 3 adamw,lr=3e-3,clip=0.5": (adamw, 0.5, 3, "llama"),
 }
 
 
@@ -61,9 +62,9 @@ def digest(tensor):
     return [float(flat @ weights), float(math.sqrt(flat @ flat))]
 
 
-def record(make, clip, microbatches=1):
+def record(make, clip, microbatches=1, model="gpt2"):
     torch.manual_seed(make_models.SEED)
-    module = make_models.MODELS["gpt2"]()[0]
+    module = make_models.MODELS[model]()[0]
     module.eval()
     export_model.randomize(module, make_models.SEED)
     module.double()
@@ -86,8 +87,7 @@ def record(make, clip, microbatches=1):
         if schedule:
             schedule.step()
         losses.append(float(loss.detach()))
-    names = {key.removeprefix("model."): value for key, value in module.named_parameters()}
-    return {"losses": losses, "parameters": {key: digest(value) for key, value in names.items()}}
+    return {"losses": losses, "parameters": {key: digest(value) for key, value in module.named_parameters()}}
 
 
 def main():

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Training of GPT-2 in examples/ with dist-run --train.
+"""Training of GPT-2, and of LLaMA, in examples/ with dist-run --train.
 
     train.py [REGEX]     only cases whose name matches
 
 - `torch_N_one`, `torch_N_SCHEDULE_RANKS`: losses of some steps and the parameters after them are those that
   record_training.py recorded with PyTorch's optimizers in f64, some over several microbatches; labels that do not count
   are shared unevenly by the ranks and the microbatches; where gradients are clipped by their norm, also under schedules
-  by which some are whole on each rank and others in parts;
+  by which some are whole on each rank and others in parts; and in stages of a pipeline;
 - `ranks_SCHEDULE_RANKS`: 100 steps on a small text give the losses of one rank, in f64;
 - `zero`, `bytes`: the same with states in parts; what FSDP and they send is the closed form, however many microbatches
   there are;
@@ -43,6 +43,7 @@ import xunit  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOLS = os.path.abspath(os.environ.get("DIST_TOOLS", "tools"))
 GPT2 = os.path.abspath("examples/gpt2")
+LAYERS = {"gpt2": "transformer.h.*", "llama": "model.layers.*"}
 LENGTH, BATCH = 16, 2
 
 # Name of the schedule, axis, ranks.
@@ -182,8 +183,10 @@ class Subject:
             self.text = file.read()
         with open(os.path.join(HERE, "Inputs", "training.json")) as file:
             self.recorded = json.load(file)
-        run("dist-import", os.path.join(GPT2, "gpt2.dynamo.onnx"), "-o", self.path("f32.mlir"))
-        run("dist-opt", self.path("f32.mlir"), "--dist-convert-to-f64", "-o", self.path("f64.mlir"))
+        for model, path in ("gpt2", GPT2), ("llama", os.path.join(GPT2, "..", "llama")):
+            name = "f32.mlir" if model == "gpt2" else f"{model}_f32.mlir"
+            run("dist-import", os.path.join(path, f"{model}.dynamo.onnx"), "-o", self.path(name))
+            run("dist-opt", self.path(name), "--dist-convert-to-f64", "-o", self.path(name.replace("f32", "f64")))
         npy.write(self.path("text.npy"), "u8", [len(self.text)], self.text)
         self.one = None
         with open(self.schedule("fsdp", "dp", 2)) as file:
@@ -216,9 +219,22 @@ class Subject:
         )  # fmt: skip
         return read_curve(folder + ".csv"), folder
 
+    @staticmethod
+    def words(case):
+        """The model, the number of microbatches and the optimizer of what was recorded."""
+        *rest, optimizer = case.split(" ")
+        microbatches = rest.pop() if rest else ""
+        return rest[0] if rest else "gpt2", microbatches, optimizer
+
+    def pipeline(self, model, table):
+        path = self.path(f"{model}_{table}.mlir")
+        with open(path, "w") as file:
+            file.write(f'dist.mesh @m ["pp" = 2]\ndist.schedule @s on @m {{\n  dist.pipeline "{table}" over "pp"\n  dist.stages "{LAYERS[model]}"\n}}\n')
+        return path
+
     def check_torch(self, case, expected, options):
         steps = len(expected["losses"])
-        microbatches, _, optimizer = case.rpartition(" ")
+        model, microbatches, optimizer = self.words(case)
         batch = BATCH * int(microbatches or 1)
         rows = [self.text[i * LENGTH : (i + 1) * LENGTH + 1] for i in range(batch * steps)]
         labels = [list(row[1:]) for row in rows]
@@ -231,7 +247,8 @@ class Subject:
         npy.write(self.path("labels.npy"), "i64", [len(rows), LENGTH], [label for row in labels for label in row])
         data = [f"--data=input_ids={self.path('tokens.npy')}", f"--data=labels={self.path('labels.npy')}"]
         options = [*options, f"--accumulate={microbatches}"] if microbatches else options
-        losses, folder = self.train(steps, "--in-order", *options, data=data, optimizer=optimizer)
+        model = "f64.mlir" if model == "gpt2" else f"{model}_f64.mlir"
+        losses, folder = self.train(steps, "--in-order", *options, model=model, data=data, optimizer=optimizer)
         for got, wanted in zip(losses, expected["losses"], strict=True):
             assert abs(got - wanted) <= 1e-6, f"losses are {losses} where PyTorch has {expected['losses']}"
         tensors = read_checkpoint(f"{folder}/step-{steps}")
@@ -547,7 +564,7 @@ class Subject:
             (["--train", f32, "--steps=1", mask, rows[0], f"--input=labels={labels}"], "a label is no class"),
             (["--train", f32, "--steps=1", mask, rows[0]], "inputs not given (--data NAME=FILE.npy: rows"),
             (["--train", f32, "--steps=1", data, mask, "--turns=2"], "there is no schedule or plan, so that the program runs on one device"),
-            (["--train", f32, "--steps=1", data, mask, "--turns=7", "--accumulate=2", tp], "cannot be done in 7 turns"),
+            (["--train", f32, "--steps=1", data, mask, "--turns=7", "--accumulate=2", tp], "cannot be cut into 7 parts"),
             (["--train", f32, "--steps=1", data, mask, "--loss-of=x"], "of=x (dist-run: --loss-of) is no result"),
             (["--train", f32, "--steps=1", data, mask, "--train-parameters=transformer.*"], "(dist-run: --train-parameters)"),
             (["--train", f32, "--steps=1", mask, *rows, f"--data=labels={tokens}"], "'labels' is given already"),
@@ -566,6 +583,13 @@ def main():
         cases = {}
         for number, (optimizer, expected) in enumerate(subject.recorded.items()):
             cases[f"torch_{number}_one"] = functools.partial(subject.check_torch, optimizer, expected, [])
+            model, microbatches, _ = subject.words(optimizer)
+            if microbatches:
+                for table in "1f1b", "zb_h1":
+                    options = [f"--schedule={subject.pipeline(model, table)}"]
+                    cases[f"torch_{number}_{table}"] = functools.partial(subject.check_torch, optimizer, expected, options)
+            if model != "gpt2":
+                continue
             meshes = [("fsdp", "dp", 2)]
             if "clip" in optimizer:
                 # Norms and row biases are whole on each rank, and under sp their gradients sums over all.

@@ -75,6 +75,13 @@ public:
       return true;
     }
 
+    void poll(Requests &requests) override {
+      std::lock_guard<std::mutex> lock(box.mutex);
+      std::erase_if(requests, [&](int64_t request) {
+        return box.open.at(request).isDone && box.open.erase(request);
+      });
+    }
+
     bool canReduce(int32_t, dist_dtype, dist_op) const override {
       return box.reduces;
     }

@@ -158,7 +158,7 @@ std::vector<pipeline::Table> makeTables(int32_t ranks, int32_t microbatches) {
       pipeline::makeInterleaved(ranks, microbatches, 2),
       pipeline::makeZbH1(ranks, microbatches)};
   if (microbatches >= 2 * ranks)
-    tables.push_back(*pipeline::makeZbV(ranks, microbatches));
+    tables.push_back(pipeline::makeZbV(ranks, microbatches));
   return tables;
 }
 

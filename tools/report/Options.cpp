@@ -63,6 +63,10 @@ ReportOptions::ReportOptions(cl::OptionCategory &category)
                cl::desc("Where to write the simulated step: as a trace, which "
                         "Perfetto shows, or as a page for a browser (*.html)"),
                cl::value_desc("FILE.json|FILE.html"), cl::cat(category)),
+      pipelineTable("pipeline-table",
+                    cl::desc("Where to write the table of a dist.pipeline, "
+                             "which may be changed, and given in a schedule"),
+                    cl::value_desc("FILE.csv"), cl::cat(category)),
       printMachine("print-machine",
                    cl::desc("Write the file of --machine and "
                             "end: to start one's own from"),
@@ -106,6 +110,8 @@ ReportOptions::ReportOptions(cl::OptionCategory &category)
             cl::desc("Each device does its part of the batch in turns, as of "
                      "dist-run"),
             cl::value_desc("N|auto|AXIS"), cl::cat(category)),
+      microbatches("microbatches", cl::desc("As of dist-run"),
+                   cl::aliasopt(turns), cl::NotHidden, cl::cat(category)),
       verbose("v",
               cl::desc("Say how long each stage took, and with "
                        "--join-halos the estimate"),
@@ -149,6 +155,7 @@ static bool hasOthers(const ReportOptions &options) {
                                 &options.link,
                                 &options.simulateStep,
                                 &options.timeline,
+                                &options.pipelineTable,
                                 &options.fuseTransposes,
                                 &options.joinHalos,
                                 &options.overlap,
@@ -195,11 +202,12 @@ static LogicalResult checkComparison(const ReportOptions &options) {
     llvm::errs() << "dist-report: error: " << options.compared.front()
                  << ": a schedule is given with --schedule, several with "
                     "--compare\n";
-  else if (options.compare && (!options.schedule.empty() || options.plan ||
-                               options.all || !options.timeline.empty()))
+  else if (options.compare &&
+           (!options.schedule.empty() || options.plan || options.all ||
+            !options.timeline.empty() || !options.pipelineTable.empty()))
     llvm::errs() << "dist-report: error: --compare: the table is of several "
-                    "schedules; leave out --schedule, --plan, --all and "
-                    "--timeline\n";
+                    "schedules; leave out --schedule, --plan, --all, "
+                    "--timeline and --pipeline-table\n";
   else
     return success();
   return failure();

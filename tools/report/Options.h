@@ -33,6 +33,7 @@ struct ReportOptions {
   llvm::cl::opt<bool> simulateStep;
   llvm::cl::opt<std::string> machineName;
   llvm::cl::opt<std::string> timeline;
+  llvm::cl::opt<std::string> pipelineTable;
   llvm::cl::opt<bool> printMachine;
   llvm::cl::list<std::string> bind;
   llvm::cl::opt<bool> fuseTransposes;
@@ -42,6 +43,7 @@ struct ReportOptions {
   llvm::cl::opt<std::string> overlap;
   llvm::cl::opt<double> overlapMemory;
   llvm::cl::opt<std::string> turns;
+  llvm::cl::alias microbatches;
   llvm::cl::opt<bool> verbose;
 };
 

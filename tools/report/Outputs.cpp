@@ -25,10 +25,10 @@ LogicalResult mlir::dist::prepareReport(ModuleOp module,
                             "--recompute is for what is not placed yet "
                             "(dist-opt --dist-recompute=what=")
            << options.recompute << " does it to this)";
-  if (!isPlaced || !options.schedule.empty() ||
-      !options.scheduleName.empty() || !options.mesh.empty() ||
-      options.fuseTransposes || !options.joinHalos.empty() ||
-      !options.overlap.empty() || !options.turns.empty())
+  if (!isPlaced || !options.schedule.empty() || !options.scheduleName.empty() ||
+      !options.mesh.empty() || options.fuseTransposes ||
+      !options.joinHalos.empty() || !options.overlap.empty() ||
+      !options.turns.empty())
     return distribute(module, options.getDistributeOptions(), stages);
   // What is sent depends on all sizes.
   return hasUnknownSizes(module) || !sizes->empty() ? bindSizes(module, *sizes)
@@ -74,6 +74,18 @@ LogicalResult mlir::dist::writeReport(ProgramReport &report, ModuleOp module,
     if (options.simulateStep)
       report.simulation = std::move(*simulation);
   }
+  std::unique_ptr<OutputStream> table;
+  if (!options.pipelineTable.empty()) {
+    if (!report.pipeline)
+      return module.emitError("--pipeline-table: the program has no "
+                              "dist.pipeline, or has not been made a step of "
+                              "training with microbatches");
+    auto file = OutputStream::open(options.pipelineTable);
+    if (!file)
+      return sayError(file.takeError());
+    table = std::move(*file);
+    table->os() << ::dist::pipeline::writeTable(report.pipeline->tasks);
+  }
   auto file = OutputStream::open(options.output);
   if (!file)
     return sayError(file.takeError());
@@ -82,10 +94,11 @@ LogicalResult mlir::dist::writeReport(ProgramReport &report, ModuleOp module,
     printJson(report, time, os);
   else
     printTable(report, time, options.all, os);
-  // Both or none.
+  // All or none.
   SmallVector<OutputStream *> files{file->get()};
-  if (drawing)
-    files.push_back(drawing.get());
+  for (OutputStream *other : {drawing.get(), table.get()})
+    if (other)
+      files.push_back(other);
   llvm::Error error = OutputStream::keep(files);
   return error ? sayError(std::move(error)) : success();
 }
@@ -115,13 +128,13 @@ LogicalResult mlir::dist::writeComparison(ModuleOp module,
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(options.bind);
   if (failed(sizes))
     return failure();
-  bool hasBackward =
-      module
-          .walk([](Operation *op) {
-            return op->hasAttr(kBackwardAttr) ? WalkResult::interrupt()
-                                              : WalkResult::advance();
-          })
-          .wasInterrupted();
+  bool hasBackward = module
+                         .walk([](Operation *op) {
+                           return op->hasAttr(kBackwardAttr)
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         })
+                         .wasInterrupted();
   if (hasBackward)
     return module.emitError(
         "has gradients already, as a step of training has, and a schedule goes "

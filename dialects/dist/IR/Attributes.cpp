@@ -235,13 +235,19 @@ static Fit fitsOverlap(const Place &, Attribute attr) {
 static Fit fitsPipeline(const Place &, Attribute attr) {
   auto chunks = getEntry<IntegerAttr>(attr, "chunks");
   auto stages = getEntry<ArrayAttr>(attr, "stages");
+  Attribute balance = getEntry<Attribute>(attr, "balance");
+  auto count = dyn_cast_or_null<IntegerAttr>(balance);
+  if (balance && (!count || !count.getType().isInteger(64) || !stages ||
+                  count.getInt() < 1 ||
+                  count.getInt() > static_cast<int64_t>(stages.size())))
+    return Fit::No;
   return fit(getEntry<StringAttr>(attr, "table") &&
              getEntry<StringAttr>(attr, "axis") &&
              getEntry<LocationAttr>(attr, "by") && chunks &&
              chunks.getType().isInteger(64) && chunks.getInt() >= 1 && stages &&
-             !stages.empty() &&
-             llvm::all_of(stages, [](Attribute stage) {
-               return isArrayOf<StringAttr>(stage);
+             !stages.empty() && llvm::all_of(stages, [](Attribute stage) {
+               auto modules = dyn_cast<ArrayAttr>(stage);
+               return isArrayOf<StringAttr>(stage) && !modules.empty();
              }));
 }
 

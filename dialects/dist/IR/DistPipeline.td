@@ -41,15 +41,23 @@ def Dist_PipelineOp : Dist_Op<"pipeline", [HasParent<"ScheduleOp">]> {
     The gradients of inputs and those of weights are tasks of their own under
     `zb_h1` and `zb_v`. With `split` they are under any table.
 
+    `table "mine.csv"` is a table of your own, beside the schedule: a row a
+    coordinate, as PyTorch's `compute_only` has it, `0F0,1F0,1I0,1W0,0B0`. A task
+    is the stage, what it does, and the microbatch. F is forward, B backward; I
+    and W are backward in two parts.
+
     Constraints:
-    - (C1) the table is one of these.
+    - (C1) the table is one of these, or a file.
     - (C2) there is one axis, whole, of the schedule's mesh.
     - (C3) `chunks` is at least 1; it is 1 but under `interleaved`, which has at
       least 2.
+    - (C4) a file has no `chunks` and no `split`: it says both.
   }];
+  // The text is what the file holds.
   let arguments = (ins StrAttr:$table, Dist_AxisRefArrayAttr:$axes,
                        DefaultValuedAttr<I64Attr, "1">:$chunks,
-                       UnitAttr:$split);
+                       UnitAttr:$split, UnitAttr:$file,
+                       OptionalAttr<StrAttr>:$text);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -58,24 +66,28 @@ def Dist_StagesOp : Dist_Op<"stages", [HasParent<"ScheduleOp">]> {
   let summary = "Directive: which modules the stages of a pipeline have";
   let description = [{
     The modules that `target` matches are dealt out to the stages in program
-    order, evenly. `sizes` says how many each stage gets. Of what is in none of
-    them, each op is where its operands are: embeddings in the first stage, a head
-    in the last.
+    order, evenly. `sizes` says how many each stage gets. With `balance` the
+    slowest stage takes as few seconds as it can, on the machine of `--machine`. Of
+    what is in none of them, each op is where its operands are: embeddings in the
+    first stage, a head in the last.
 
     ```mlir
     dist.stages "transformer.h.*"                    // 10 layers on 4 stages: 2, 3, 3, 2
     dist.stages "transformer.h.*" sizes [3, 4, 3, 2]
+    dist.stages "transformer.h.*" balance
     dist.stages "{encoder,decoder}.block.*"
     ```
 
     Constraints:
     - (C1) no module that `target` matches is within another one.
     - (C2) there are at least as many modules as stages. Sizes are at least 1, as
-      many as stages, and add up to the number of modules.
+      many as stages, and add up to the number of modules. There are sizes or
+      `balance`.
     - (C3) `expect` is at least 1, and not `optional`.
   }];
   let arguments = (ins StrAttr:$target, OptionalAttr<DenseI64ArrayAttr>:$sizes,
-                       OptionalAttr<StrAttr>:$except, UnitAttr:$optional,
+                       UnitAttr:$balance, OptionalAttr<StrAttr>:$except,
+                       UnitAttr:$optional,
                        OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -36,8 +36,11 @@ std::optional<PipelineNote> PipelineNote::get(MeshOp mesh) {
   PipelineNote note;
   note.table = dictionary.getAs<StringAttr>("table");
   note.axis = dictionary.getAs<StringAttr>("axis");
+  note.text = dictionary.getAs<StringAttr>("text");
   note.chunks = dictionary.getAs<IntegerAttr>("chunks").getInt();
   note.split = dictionary.contains("split");
+  if (auto balance = dictionary.getAs<IntegerAttr>("balance"))
+    note.balance = balance.getInt();
   note.by = dictionary.getAs<LocationAttr>("by");
   for (Attribute stage : dictionary.getAs<ArrayAttr>("stages"))
     note.stages.push_back(
@@ -54,9 +57,13 @@ DictionaryAttr PipelineNote::toAttr(MLIRContext *context) const {
   NamedAttrList list;
   list.set("table", table);
   list.set("axis", axis);
+  if (text)
+    list.set("text", text);
   list.set("chunks", builder.getI64IntegerAttr(chunks));
   if (split)
     list.set("split", builder.getUnitAttr());
+  if (balance)
+    list.set("balance", builder.getI64IntegerAttr(balance));
   list.set("stages", builder.getArrayAttr(lists));
   list.set("by", by);
   return list.getDictionary(context);
@@ -70,6 +77,8 @@ ParseResult PipelineOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   std::string table;
   ArrayAttr axes;
+  if (succeeded(parser.parseOptionalKeyword("table")))
+    result.addAttribute("file", builder.getUnitAttr());
   if (parseName(parser, table, "a table", "1f1b") ||
       parser.parseKeyword("over") || parseAxisList(parser, axes))
     return failure();
@@ -87,7 +96,7 @@ ParseResult PipelineOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void PipelineOp::print(OpAsmPrinter &printer) {
-  printer << " ";
+  printer << (getFile() ? " table " : " ");
   printer.printAttribute(getTableAttr());
   printer << " over ";
   printAxisList(printer, *this, getAxes());
@@ -95,8 +104,8 @@ void PipelineOp::print(OpAsmPrinter &printer) {
     printer << " chunks " << getChunks();
   if (getSplit())
     printer << " split";
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"table", "axes", "chunks", "split"});
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"table", "axes", "chunks",
+                                                      "split", "file", "text"});
 }
 
 LogicalResult PipelineOp::verify() {
@@ -105,9 +114,16 @@ LogicalResult PipelineOp::verify() {
     return failure();
   if (axes.size() != 1 || axes.front().isSubAxis())
     return emitOpError() << "is over one axis of the mesh, which it has whole";
+  if (getFile()) {
+    if (getChunks() != 1 || getSplit())
+      return emitOpError() << "has a table of its own, which says what chunks "
+                              "and split would";
+    return success();
+  }
   if (!llvm::is_contained(kTables, getTable()))
     return emitOpError() << "has no table \"" << getTable() << "\": known are "
-                         << llvm::interleaved(kTables);
+                         << llvm::interleaved(kTables)
+                         << ", and files: table \"mine.csv\"";
   // Stages are numbers of 32 bits.
   constexpr int64_t kMostChunks = 1 << 10;
   if (int64_t(getChunks()) > kMostChunks)
@@ -141,6 +157,8 @@ ParseResult StagesOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
     result.addAttribute("sizes", builder.getDenseI64ArrayAttr(sizes));
   }
+  if (succeeded(parser.parseOptionalKeyword("balance")))
+    result.addAttribute("balance", builder.getUnitAttr());
   if (parseCount(parser, result))
     return failure();
   return parser.parseOptionalAttrDict(result.attributes);
@@ -151,12 +169,17 @@ void StagesOp::print(OpAsmPrinter &printer) {
   printer.printAttribute(getTargetAttr());
   if (std::optional<ArrayRef<int64_t>> sizes = getSizes())
     printer << " sizes [" << llvm::interleaved(*sizes) << "]";
+  if (getBalance())
+    printer << " balance";
   printCount(printer, *this);
   printer.printOptionalAttrDict(
-      (*this)->getAttrs(), {"target", "sizes", "except", "optional", "expect"});
+      (*this)->getAttrs(),
+      {"target", "sizes", "balance", "except", "optional", "expect"});
 }
 
 LogicalResult StagesOp::verify() {
+  if (getBalance() && getSizes())
+    return emitOpError() << "has sizes, and is to be balanced: give either";
   if (std::optional<ArrayRef<int64_t>> sizes = getSizes())
     for (int64_t size : *sizes)
       if (size < 1)

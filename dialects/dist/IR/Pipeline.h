@@ -22,8 +22,13 @@ struct PipelineNote {
   DictionaryAttr toAttr(MLIRContext *context) const;
 
   StringAttr table, axis;
+  /// A table of the user's own; null for those that are built in.
+  StringAttr text;
   int64_t chunks = 1;
   bool split = false;
+  /// How many stages the modules are to be dealt out to by the time that they
+  /// take. Until then each stands alone in `stages`. 0 if that is done.
+  int64_t balance = 0;
   /// The paths of modules, by stage.
   SmallVector<SmallVector<StringAttr>> stages;
   LocationAttr by;

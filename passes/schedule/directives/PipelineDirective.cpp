@@ -7,12 +7,20 @@
 
 #include "dialects/dist/IR/Pipeline.h"
 #include "dialects/dist/IR/Schedule.h"
+#include "dialects/dist/Utils/SourceText.h"
+#include "dist/OutputFile.h"
+#include "dist/Tensor.h"
 #include "passes/schedule/directives/Directives.h"
 #include "passes/schedule/directives/ScheduleApplication.h"
+#include "runtime/pipeline/Table.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InterleavedRange.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mlir::dist;
+// The runtime's namespace, of its host side.
+namespace host = ::dist;
 
 /// The schedule's dist.pipeline, which `directive` is of no use without.
 static FailureOr<PipelineOp> findPipeline(Operation *directive) {
@@ -22,6 +30,12 @@ static FailureOr<PipelineOp> findPipeline(Operation *directive) {
            << "stages of what? The schedule has no dist.pipeline, as in "
               "dist.pipeline \"1f1b\" over \"pp\"";
   return *all.begin();
+}
+
+/// The user's own table. checkPipeline has read it before.
+static host::pipeline::Table readOwnTable(PipelineOp pipeline) {
+  return host::pipeline::readTable(pipeline.getText()->str(),
+                                   pipeline.getTable().str());
 }
 
 /// The sizes of `count` stages that `modules` are dealt out to evenly: the
@@ -38,6 +52,12 @@ static SmallVector<int64_t> dealOut(int64_t modules, int64_t count) {
 static std::string describe(const PipelineNote &note) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  if (note.balance) {
+    stream << note.balance << " stages, of "
+           << note.stages.front().front().getValue() << " to "
+           << note.stages.back().front().getValue();
+    return text;
+  }
   for (auto [number, modules] : llvm::enumerate(note.stages)) {
     stream << (number ? ", stage " : "stage ") << number << " "
            << modules.front().getValue();
@@ -50,14 +70,24 @@ static std::string describe(const PipelineNote &note) {
 /// Notes the stages, whose sizes are given, on the mesh.
 static void note(PipelineOp pipeline, ScheduleApplication &application,
                  Operation *directive, ArrayRef<unsigned> modules,
-                 ArrayRef<int64_t> sizes) {
+                 ArrayRef<int64_t> sizes, int64_t balance = 0) {
   MLIRContext *context = pipeline.getContext();
   PipelineNote note;
   note.table = pipeline.getTableAttr();
   note.axis = StringAttr::get(
       context, getAxisRefs(pipeline.getAxes()).front().getName());
-  note.chunks = countChunks(pipeline.getTable(), pipeline.getChunks());
+  note.chunks = pipeline.getFile()
+                    ? 1
+                    : countChunks(pipeline.getTable(), pipeline.getChunks());
   note.split = pipeline.getSplit() || splitsBackward(pipeline.getTable());
+  if (pipeline.getFile()) {
+    note.text = pipeline.getTextAttr();
+    for (const auto &row : readOwnTable(pipeline).rows)
+      for (const host::pipeline::Task &task : row)
+        note.split |= task.kind == host::pipeline::Kind::Backward ||
+                      task.kind == host::pipeline::Kind::Weight;
+  }
+  note.balance = balance;
   note.by = pipeline.getLoc();
   for (int64_t size : sizes) {
     auto &stage = note.stages.emplace_back();
@@ -99,6 +129,8 @@ static LogicalResult checkApart(Operation *directive,
 /// How many stages there are, of the axis and the chunks.
 static int64_t countStages(PipelineOp pipeline,
                            ScheduleApplication &application) {
+  if (pipeline.getFile())
+    return readOwnTable(pipeline).stages;
   AxisRefAttr axis = getAxisRefs(pipeline.getAxes()).front();
   return application.getMesh().getAxisSize(axis.getName()) *
          countChunks(pipeline.getTable(), pipeline.getChunks());
@@ -139,13 +171,19 @@ struct StagesDirective
       if (static_cast<int64_t>(given->size()) != count || sum != modules)
         return emitError(op->getLoc())
                << "sizes [" << llvm::interleaved(*given) << "] are of "
-               << given->size() << " stages and " << sum
+               << given->size() << " stages and "
+               << (sum > modules ? "more than " + std::to_string(modules)
+                                 : std::to_string(sum))
                << " modules, but there are " << count << " stages and "
                << modules << " modules, as in sizes ["
                << llvm::interleaved(sizes) << "]";
       sizes.assign(given->begin(), given->end());
     }
-    note(*pipeline, application, op, targets, sizes);
+    // At level 3 it is known how long they take.
+    int64_t balance = directive.getBalance() ? count : 0;
+    if (balance)
+      sizes.assign(modules, 1);
+    note(*pipeline, application, op, targets, sizes, balance);
     return targets.size();
   }
 };
@@ -177,30 +215,18 @@ struct CutDirective
   }
 
 private:
-  static FailureOr<unsigned> cut(PipelineOp pipeline, Operation *last,
-                                 ArrayRef<CutPipelineStageOp> all,
-                                 ScheduleApplication &application,
-                                 unsigned places) {
-    ScopeIndex &scopes = application.getScopes();
-    llvm::StringMap<bool> parents;
-    llvm::DenseMap<unsigned, CutPipelineStageOp> cuts;
-    for (CutPipelineStageOp directive : all)
-      for (unsigned scope : matchTargets(
-               scopes, cast<ScheduleDirectiveOpInterface>(*directive))) {
-        if (!cuts.try_emplace(scope, directive).second)
-          return emitError(directive.getLoc())
-                 << "two stages begin with \"" << scopes.getPath(scope) << "\"";
-        StringRef path = scopes.getPath(scope);
-        parents[path.contains('.') ? path.rsplit('.').first : ""] = true;
-      }
-    // The modules beside them, in program order.
+  static StringRef getParent(StringRef path) {
+    return path.contains('.') ? path.rsplit('.').first : "";
+  }
+
+  /// The modules that are in one of `parents`, in program order. One that
+  /// holds others of them is none of its own.
+  static SmallVector<unsigned>
+  findChildren(const llvm::StringMap<bool> &parents, ScopeIndex &scopes) {
     SmallVector<unsigned> modules;
-    for (unsigned scope = 1; scope < scopes.getScopeEnd(); ++scope) {
-      StringRef path = scopes.getPath(scope);
-      if (parents.contains(path.contains('.') ? path.rsplit('.').first : ""))
+    for (unsigned scope = 1; scope < scopes.getScopeEnd(); ++scope)
+      if (parents.contains(getParent(scopes.getPath(scope))))
         modules.push_back(scope);
-    }
-    // One that holds others that are beside a cut is no module of its own.
     llvm::erase_if(modules, [&](unsigned scope) {
       return llvm::any_of(parents.keys(), [&](StringRef parent) {
         StringRef path = scopes.getPath(scope);
@@ -217,6 +243,33 @@ private:
     llvm::stable_sort(modules, [&](unsigned a, unsigned b) {
       return first.lookup(a) < first.lookup(b);
     });
+    return modules;
+  }
+
+  static FailureOr<unsigned> cut(PipelineOp pipeline, Operation *last,
+                                 ArrayRef<CutPipelineStageOp> all,
+                                 ScheduleApplication &application,
+                                 unsigned places) {
+    ScopeIndex &scopes = application.getScopes();
+    llvm::StringMap<bool> parents;
+    llvm::DenseMap<unsigned, CutPipelineStageOp> cuts;
+    for (CutPipelineStageOp directive : all)
+      for (unsigned scope : matchTargets(
+               scopes, cast<ScheduleDirectiveOpInterface>(*directive))) {
+        if (!cuts.try_emplace(scope, directive).second)
+          return emitError(directive.getLoc())
+                 << "two stages begin with \"" << scopes.getPath(scope) << "\"";
+        parents[getParent(scopes.getPath(scope))] = true;
+      }
+    SmallVector<unsigned> modules = findChildren(parents, scopes);
+    // Where the first stage would be empty it has what is before their parent.
+    while (!modules.empty() && cuts.contains(modules.front())) {
+      StringRef parent = getParent(scopes.getPath(modules.front()));
+      if (parent.empty() ||
+          !parents.try_emplace(getParent(parent), true).second)
+        break;
+      modules = findChildren(parents, scopes);
+    }
     SmallVector<int64_t> sizes(1);
     for (unsigned scope : modules) {
       if (cuts.contains(scope)) {
@@ -245,6 +298,38 @@ void mlir::dist::attachPipelineDirectives(MLIRContext &context) {
   CutPipelineStageOp::attachInterface<CutDirective>(context);
 }
 
+/// Reads the table of a file, which is beside the schedule's.
+static LogicalResult readFile(PipelineOp pipeline, int64_t ranks) {
+  SmallString<128> path(pipeline.getTable());
+  if (auto line = pipeline.getLoc()->findInstanceOf<FileLineColLoc>();
+      line && llvm::sys::path::is_relative(path)) {
+    path = llvm::sys::path::parent_path(line.getFilename().getValue());
+    llvm::sys::path::append(path, pipeline.getTable());
+  }
+  // A device or a pipe may have no end.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return emitError(pipeline.getLoc()) << path << " is no regular file";
+  auto text = readText(path);
+  if (!text)
+    return emitError(pipeline.getLoc())
+           << "cannot read the table " << path << ": "
+           << llvm::toString(text.takeError());
+  host::noteInput(path.str().str());
+  try {
+    host::pipeline::Table table =
+        host::pipeline::readTable((*text)->getBuffer().str(), path.str().str());
+    if (table.ranks() != ranks)
+      return emitError(pipeline.getLoc())
+             << "the table " << path << " has " << table.ranks()
+             << (table.ranks() == 1 ? " row" : " rows") << ", and there are "
+             << ranks << " devices along the axis";
+  } catch (const host::Error &error) {
+    return emitError(pipeline.getLoc()) << error.what();
+  }
+  pipeline.setText((*text)->getBuffer());
+  return success();
+}
+
 LogicalResult mlir::dist::checkPipeline(ScheduleOp schedule, MeshOp mesh,
                                         bool isApplied) {
   auto all = llvm::to_vector(schedule.getOps<PipelineOp>());
@@ -261,6 +346,9 @@ LogicalResult mlir::dist::checkPipeline(ScheduleOp schedule, MeshOp mesh,
   if (mesh.getAxisSize(axis.getName()) == 0)
     return emitError(pipeline.getLoc())
            << "mesh @" << mesh.getSymName() << " has no axis " << axis;
+  if (pipeline.getFile() && !isApplied &&
+      failed(readFile(pipeline, mesh.getAxisSize(axis.getName()))))
+    return failure();
   for (Operation &op : *schedule.getBody().begin())
     if (!isa<PipelineOp>(op))
       for (AxisRefAttr used : findAxes(&op))

@@ -91,7 +91,7 @@ public:
       : file(file), context(context), position(position) {}
 
   bool null() { return add(LocatedJson::Null); }
-  bool boolean(bool) { return add(LocatedJson::Boolean); }
+  bool boolean(bool value) { return add(LocatedJson::Boolean, "", value); }
   bool number_integer(int64_t value) {
     return add(LocatedJson::Integer, "", value);
   }

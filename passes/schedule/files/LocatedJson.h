@@ -22,7 +22,8 @@ struct LocatedJson {
 
   Kind kind = Null;
   unsigned line = 0, column = 0;
-  /// For an integer; `text` is not empty if it is out of range.
+  /// For an integer; `text` is not empty if it is out of range. For a truth
+  /// value 0 or 1.
   int64_t integer = 0;
   /// For a string, or for a number that does not fit.
   std::string text;

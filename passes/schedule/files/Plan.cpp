@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/Plan.h"
-#include "dialects/dist/IR/Schedule.h"
+#include "dialects/dist/IR/Pipeline.h"
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -66,6 +66,7 @@ private:
     if (isOptional)
       found->second = true;
   }
+  LogicalResult readPipeline(const LocatedJson &pipeline);
   LogicalResult readOptional(const LocatedJson &keys);
   LogicalResult checkOptional(const LocatedJson &keys);
   FailureOr<MeshOp> readMesh(const LocatedJson *mesh, const LocatedJson &plan,
@@ -501,6 +502,99 @@ LogicalResult PlanReader::readModules(
   return success();
 }
 
+/// `{"table": "1f1b", "axis": "pp", "stages": "layers\.\d+"}`: a dist.pipeline
+/// and its stages.
+LogicalResult PlanReader::readPipeline(const LocatedJson &pipeline) {
+  if (pipeline.kind != LocatedJson::Object)
+    return expected(pipeline,
+                    "an object such as {\"table\": \"1f1b\", \"axis\": "
+                    "\"pp\", \"stages\": \"layers\\\\.\\\\d+\"}");
+  using Kind = LocatedJson::Kind;
+  constexpr std::tuple<StringLiteral, Kind, StringLiteral> kMembers[] = {
+      {"table", LocatedJson::String, "the name of a table, as \"1f1b\""},
+      {"file", LocatedJson::String, "the name of a file with a table"},
+      {"axis", LocatedJson::String, "the name of an axis"},
+      {"chunks", LocatedJson::Integer, "how many stages each device has"},
+      {"split", LocatedJson::Boolean, "true or false"},
+      {"stages", LocatedJson::String, "a regular expression of modules"},
+      {"sizes", LocatedJson::List,
+       "how many modules each stage has, as [3, 4]"},
+      {"balance", LocatedJson::Boolean, "true or false"},
+      {"cuts", LocatedJson::List,
+       "the modules that stages begin with, as [\"layers.6\"]"}};
+  for (auto [key, item] : llvm::zip_equal(pipeline.keys, pipeline.items)) {
+    auto *member = llvm::find_if(kMembers, [&](const auto &one) {
+      return std::get<0>(one) == key.text;
+    });
+    if (member == std::end(kMembers)) {
+      InFlightDiagnostic diagnostic = error(key) << "a pipeline has no \""
+                                                 << key.text << "\", but ";
+      llvm::interleaveComma(kMembers, diagnostic, [&](const auto &one) {
+        diagnostic << "\"" << std::get<0>(one) << "\"";
+      });
+      return diagnostic;
+    }
+    if (item.kind != std::get<1>(*member) ||
+        (item.kind == LocatedJson::Integer && !item.text.empty()))
+      return expected(item, std::get<2>(*member));
+  }
+  const LocatedJson *table = pipeline.find("table"),
+                    *file = pipeline.find("file"),
+                    *axisName = pipeline.find("axis"),
+                    *chunks = pipeline.find("chunks"),
+                    *stages = pipeline.find("stages"),
+                    *sizes = pipeline.find("sizes"),
+                    *cuts = pipeline.find("cuts");
+  auto isTrue = [&](StringRef name) {
+    const LocatedJson *value = pipeline.find(name);
+    return value && value->integer != 0;
+  };
+  if (!axisName || !table == !file || !stages == !cuts)
+    return error(pipeline)
+           << "a pipeline has \"axis\", either \"table\" or \"file\", and "
+              "either \"stages\" or \"cuts\"";
+  if (!stages && (sizes || isTrue("balance")))
+    return error(pipeline) << "\"sizes\" and \"balance\" go with \"stages\"";
+  FailureOr<AxisRefAttr> axis = findAxis(*axisName);
+  if (failed(axis))
+    return failure();
+  const LocatedJson &name = table ? *table : *file;
+  PipelineOp::create(builder, locate(name), builder.getStringAttr(name.text),
+                     builder.getArrayAttr({*axis}),
+                     builder.getI64IntegerAttr(chunks ? chunks->integer : 1),
+                     isTrue("split") ? builder.getUnitAttr() : UnitAttr(),
+                     file ? builder.getUnitAttr() : UnitAttr(),
+                     /*text=*/StringAttr());
+  auto getPattern = [&](const LocatedJson &key) {
+    return builder.getStringAttr(getTarget(key.text));
+  };
+  if (stages) {
+    SmallVector<int64_t> numbers;
+    for (const LocatedJson &size :
+         sizes ? sizes->items : std::vector<LocatedJson>()) {
+      if (size.kind != LocatedJson::Integer || !size.text.empty())
+        return expected(size, "a number of modules");
+      numbers.push_back(size.integer);
+    }
+    StagesOp::create(builder, locate(*stages), getPattern(*stages),
+                     sizes ? builder.getDenseI64ArrayAttr(numbers)
+                           : DenseI64ArrayAttr(),
+                     isTrue("balance") ? builder.getUnitAttr() : UnitAttr(),
+                     /*except=*/StringAttr(), /*optional=*/UnitAttr(),
+                     /*expect=*/IntegerAttr());
+    return success();
+  }
+  for (const LocatedJson &cut : cuts->items) {
+    if (cut.kind != LocatedJson::String)
+      return expected(cut, "a regular expression of a module");
+    CutPipelineStageOp::create(builder, locate(cut), getPattern(cut),
+                               /*except=*/StringAttr(),
+                               /*optional=*/UnitAttr(),
+                               /*expect=*/IntegerAttr());
+  }
+  return success();
+}
+
 /// `["key", …]`: keys of the sections that may match nothing.
 LogicalResult PlanReader::readOptional(const LocatedJson &keys) {
   if (keys.kind != LocatedJson::List)
@@ -524,10 +618,9 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   if (plan.kind != LocatedJson::Object)
     return expected(plan, "an object with \"mesh\", \"parameter\" and "
                           "\"forward\"");
-  constexpr StringLiteral kSections[] = {"mesh",        "parameter", "forward",
-                                         "heads",       "experts",   "ring",
-                                         "ring_zigzag", "graph_halo",
-                                         "optional"};
+  constexpr StringLiteral kSections[] = {
+      "mesh", "parameter",   "forward",    "heads",    "experts",
+      "ring", "ring_zigzag", "graph_halo", "pipeline", "optional"};
   for (const LocatedJson &key : plan.keys)
     if (!llvm::is_contained(kSections, key.text)) {
       InFlightDiagnostic diagnostic = error(key)
@@ -537,8 +630,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
           return diagnostic << "; did you mean \"" << section << "\"?";
       return diagnostic << ", but \"mesh\", \"parameter\", \"forward\", "
                         << "\"heads\", \"experts\", \"ring\", "
-                        << "\"ring_zigzag\", \"graph_halo\" and "
-                        << "\"optional\"";
+                        << "\"ring_zigzag\", \"graph_halo\", \"pipeline\" "
+                        << "and \"optional\"";
     }
   Location loc = locate(plan);
   PlannedSchedule planned;
@@ -558,6 +651,7 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
                     *graph = plan.find("graph_halo"),
                     *parameters = plan.find("parameter"),
                     *forward = plan.find("forward"),
+                    *pipeline = plan.find("pipeline"),
                     *optionalKeys = plan.find("optional");
   auto shard = [&](ShardTarget kind) {
     return [this, kind](const LocatedJson &key, ArrayAttr axes) {
@@ -582,6 +676,7 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
       (ring && failed(readModules(*ring, send(/*isZigzag=*/false)))) ||
       (zigzag && failed(readModules(*zigzag, send(/*isZigzag=*/true)))) ||
       (graph && failed(readModules(*graph, exchange))) ||
+      (pipeline && failed(readPipeline(*pipeline))) ||
       (parameters && failed(readParameters(*parameters))) ||
       (forward && failed(readForward(*forward))) ||
       (optionalKeys && failed(checkOptional(*optionalKeys))) ||

@@ -163,6 +163,12 @@ struct PipelineDesc {
   std::vector<TaskDesc> tasks;
   /// Which coordinate does which task when (runtime/pipeline/Table.h).
   std::string table;
+
+  bool hasBackward() const {
+    return std::any_of(tasks.begin(), tasks.end(), [](const TaskDesc &task) {
+      return task.kind == TaskDesc::Backward || task.kind == TaskDesc::Weight;
+    });
+  }
 };
 
 struct Manifest {
@@ -206,6 +212,10 @@ std::string differingKeys(const std::string &first, const std::string &second);
 /// The problem with the results that update arguments; "" if there is no
 /// problem.
 std::string findUpdateProblem(const Manifest &manifest);
+
+/// The problem with the tasks of a pipeline and their table; "" if there is no
+/// problem.
+std::string findPipelineProblem(const Manifest &manifest);
 
 /// Whether the rank holds a part of the tensor, as all do but in a pipeline.
 bool isHeldBy(const Mesh &mesh, const TensorDesc &desc, int64_t rank);

@@ -3,7 +3,9 @@
 // A trace of a run, or of a machine model's estimate, in the trace event format
 // of Perfetto and chrome://tracing. There is a process for each rank. It has a
 // thread for computation, and one for each group of axes of collectives. "cat"
-// of an event is "product", "other" or "transfer".
+// of an event is "product", "other" or "transfer"; of the tasks of a pipeline
+// "forward", "backward", "weight" or "waiting". Arrows go from a message's
+// start to where it is read.
 //
 //===----------------------------------------------------------------------===//
 

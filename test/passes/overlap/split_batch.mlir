@@ -27,9 +27,9 @@
 // Of what a device has.
 // WITHIN: dist.mesh @m ["chunk" = 2, "dp" = 2]
 // WITHIN: [{"dp", "chunk"}, {}]
-// THREE: model.mlir:4:1: error: 'func.func' op cannot be done in 3 turns: the first input has 512 rows in dimension 0, the batch, which 3 does not divide
+// THREE: model.mlir:4:1: error: 'func.func' op cannot be cut into 3 parts (--turns, --microbatches): the first input has 512 rows in dimension 0, the batch, which 3 does not divide
 // PART-NOT: warning
-// PART: model.mlir:4:1: error: 'func.func' op cannot be done in 2 turns: of the 512 rows of argument 0, the batch, each of the 512 devices along "dp" has 1, which 2 does not divide: take a larger batch, or no --turns
+// PART: model.mlir:4:1: error: 'func.func' op cannot be cut into 2 parts (--turns, --microbatches): of the 512 rows of argument 0, the batch, each of the 512 devices along "dp" has 1, which 2 does not divide: take a larger batch, or another number
 // ONE: error: --dist-split-batch: turns=1: at least 2 are
 // AXIS: error: 'dist.mesh' op has an axis 'tp' already; do that in turns, or name another one
 // MESH: error: --dist-split-batch: has no dist.mesh, so that nothing is sent that turns could hide

@@ -31,4 +31,4 @@ func.func @main(%x: tensor<64xf32>, %l: tensor<200x200xf32>) -> (tensor<64xf32>,
 // TABLE-NEXT: computation slowed beside it 8.00 s
 // TABLE-NEXT: 28.0 s more of communication, beside computation
 
-// JSON: "simulation":{"machine":"sixteen","seconds":32.768{{[0-9]*}},{{.*}}"slowed_seconds":8.0005{{[0-9]*}},"communication_seconds":4.7665{{[0-9]*}},"hidden_communication_seconds":28.0015{{[0-9]*}},
+// JSON: "simulation":{"machine":"sixteen","seconds":32.768{{[0-9]*}},{{.*}}"slowed_seconds":8.0005{{[0-9]*}},"waiting_seconds":0,"communication_seconds":4.7665{{[0-9]*}},"hidden_communication_seconds":28.0015{{[0-9]*}},
