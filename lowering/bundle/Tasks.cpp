@@ -352,7 +352,8 @@ LogicalResult Outline::makeTable() {
     return emitError(note->by)
            << "the table of the pipeline is of " << table.ranks()
            << " devices and " << table.microbatches << " microbatches, but "
-           << ranks << " devices do " << microbatches << ": give --accumulate "
+           << ranks << " devices do " << microbatches << ": give "
+           << (pipeline.hasBackward() ? "--accumulate " : "--microbatches ")
            << table.microbatches
            << ", or another table (dist-report --pipeline-table)";
   pipeline.placeOf.assign(table.rankOf.begin(), table.rankOf.end());
@@ -382,7 +383,11 @@ FailureOr<std::vector<OwningOpRef<ModuleOp>>> Outline::run() {
   if (failed(checkOrder()) || failed(makeTable()))
     return failure();
   manifest.pipeline = std::move(pipeline);
-  host::placeStages(manifest);
+  try {
+    host::placeStages(manifest);
+  } catch (const host::Error &error) {
+    return emitError(PipelineNote::get(mesh)->by) << error.what();
+  }
   if (std::string problem = host::findPipelineProblem(manifest);
       !problem.empty())
     return emitError(PipelineNote::get(mesh)->by) << problem;

@@ -162,8 +162,9 @@ mlir::dist::makePipelineReport(FunctionOpInterface function, MeshOp mesh) {
     return emitError(note->by)
            << "the table of the pipeline is of " << table.ranks()
            << " devices and " << table.microbatches << " microbatches, but "
-           << report.ranks << " devices do " << report.microbatches
-           << ": give --accumulate " << table.microbatches
+           << report.ranks << " devices do " << report.microbatches << ": give "
+           << (hasBackward ? "--accumulate " : "--microbatches ")
+           << table.microbatches
            << ", or another table (dist-report --pipeline-table)";
   for (auto [number, modules] : llvm::enumerate(note->stages)) {
     StageUse &stage = report.stages.emplace_back();

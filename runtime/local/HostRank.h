@@ -82,7 +82,7 @@ public:
   void addTrace(std::vector<TraceEvent> events) override;
 
   /// Lets the streams finish and ends their threads.
-  void closeStreams() override;
+  void closeStreams();
   /// What it has done while it was traced; without streams that run.
   std::vector<TraceEvent> takeTrace();
 

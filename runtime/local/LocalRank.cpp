@@ -96,16 +96,22 @@ int64_t LocalRank::takeLink(const TaskMessage &message) {
 bool LocalRank::send(const TaskMessage &message, const void *data) {
   if (failed())
     return false;
-  auto [sender, isNew] = senders.try_emplace(
-      message.peer, run.queue(index, message.peer), peerMemory());
+  auto sender = senders.find(message.peer);
+  if (sender == senders.end())
+    sender = senders
+                 .try_emplace(message.peer, run.queue(index, message.peer),
+                              peerMemory())
+                 .first;
   sender->second.send(data, message.bytes, message.tag, takeLink(message));
   return true;
 }
 
 std::shared_ptr<void> LocalRank::receive(const TaskMessage &message) {
-  TaskReceiver &receiver =
-      receivers.try_emplace(message.peer, run.queue(message.peer, index))
-          .first->second;
+  auto known = receivers.find(message.peer);
+  if (known == receivers.end())
+    known = receivers.try_emplace(message.peer, run.queue(message.peer, index))
+                .first;
+  TaskReceiver &receiver = known->second;
   const TaskQueue::Node *node;
   for (;;) {
     uint32_t seen = receiver.posted().load();

@@ -68,6 +68,7 @@ struct Transfer {
   int32_t source; // stage
   Kind to;
   int32_t target; // stage
+  auto operator<=>(const Transfer &) const = default;
 };
 
 /// An activation from each stage to the next, and a cotangent back.

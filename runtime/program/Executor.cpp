@@ -228,7 +228,8 @@ void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
     places[index] = allocate(rank, desc.localBytes());
     if (!fill(rank, index))
       throw Error("copying an argument to the memory of the backend failed");
-    if (!owns && desc.kind != TensorDesc::Input)
+    // Tasks are programs of their own: what one alone reads, another may read.
+    if (!owns && desc.kind != TensorDesc::Input && !program.manifest.pipeline)
       rank.backend.lend(places[index].get(), desc.localBytes(),
                         /*isMapped=*/false);
   }
@@ -338,14 +339,14 @@ static int64_t nowNanos() {
 }
 
 namespace {
-/// Values of others, in memory of theirs, are given up on the rank's thread,
-/// once no stream works with them.
+/// Values of others, in memory of theirs, are given up on the rank's thread.
+/// After a failure they never are, nor memory that others may be at.
 struct EndTasks {
   std::shared_ptr<TaskRunner> &tasks;
   Backend &backend;
   ~EndTasks() {
-    if (tasks)
-      backend.closeStreams();
+    if (backend.failed())
+      new std::shared_ptr<TaskRunner>(std::move(tasks));
     tasks.reset();
   }
 };

@@ -525,6 +525,9 @@ static std::vector<pipeline::Transfer> findTransfers(const PipelineDesc &desc) {
         transfers.push_back({convert(maker->kind), int32_t(maker->stage),
                              convert(task.kind), int32_t(task.stage)});
     }
+  std::sort(transfers.begin(), transfers.end());
+  transfers.erase(std::unique(transfers.begin(), transfers.end()),
+                  transfers.end());
   return transfers;
 }
 

@@ -262,9 +262,6 @@ public:
   /// After the last work of a run that went well: no rank asks another one for
   /// more.
   virtual bool finish() { return true; }
-  /// Waits for streams whose work is in memory of the program; after a failure
-  /// too. Nothing is asked of them any more.
-  virtual void closeStreams() {}
 };
 
 } // namespace dist
