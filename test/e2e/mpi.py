@@ -362,7 +362,7 @@ def check_gpus(work):
         Ends.say([*start(family, 2), processes.EXEC, bundle, *GPUS, "-n", "2"], "-n with --backend cuda: mpirun starts the ranks")
         Ends.say([*start(family, 2), processes.EXEC, bundle, *GPUS, "--reductions=mpi"], "--reductions mpi: these are MPI's own: give --backend mpi")
         Ends.say([*start(family, 3), processes.EXEC, bundle, *GPUS, "--random=1"], "has 2 devices, and MPI has started 3 processes: mpirun -n 2")
-        ends = EndsOnGpus(os.path.join(work, family))
+        ends = EndsOnGpus(os.path.join(work, f"{family}2"))
         for rank in range(2):
             ends.end_rank(signal.SIGKILL, rank, f"rank {rank} (x={rank}): its process ", family=family, moments=1)
         ends.end_rank(signal.SIGSTOP, 1, "rank 1 (x=1): its process ", "--timeout=4", family=family, least=4.0, moments=1)
