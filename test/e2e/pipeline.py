@@ -7,8 +7,10 @@ pipeline.py [REGEX]: only cases whose name matches.
   states of one device;
 - `sharded_NAME`: so do pipelines over a mesh with other axes, under FSDP, ZeRO, sequence parallelism and checkpoints;
 - `bits`: tables of one cut have the same bits, whatever the order and the link, and go on from a checkpoint with them;
+- `random_tables_MODEL`: so has any legal table, wherever the stages are;
 - `table`: a table that dist-report has written, and one that is changed, gives the same bits; faults are told at their place;
 - `forward_MODEL`: a forward pass in stages agrees with one device, also of a batch in microbatches;
+- `frozen`: weights that are not trained stay as they are;
 - `plan`: so does the plan that dist-report writes;
 - `faults`: a bundle whose table is edited or cut short is refused;
 - `trace`: a trace and a simulation have each task once and in its row, and what is sent is what dist-report says;
@@ -30,9 +32,10 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import npy  # noqa: E402
+import stack  # noqa: E402
 import xunit  # noqa: E402
 from processes import examples, import_model, run  # noqa: E402
-from train import read_checkpoint, read_curve  # noqa: E402
+from train import read_checkpoint, read_curve, write_safetensors  # noqa: E402
 
 # By model: its modules, what it is trained on, and further lines of a schedule for an axis "tp".
 MODELS = {
@@ -42,6 +45,7 @@ MODELS = {
     "t5": ("{encoder,decoder}.block.*", ["--loss=cross_entropy"], []),
     "mixtral": ("model.layers.*", ["--loss=cross_entropy"], []),
     "unet": ("{down*,middle,merge*}", ["--loss=mse"], []),
+    "stack": ("h.*", ["--loss=mse"], ['dist.shard "h.*.mlp.c_fc" column over "tp"', 'dist.shard "h.*.mlp.c_proj" row over "tp"']),
 }  # fmt: skip
 STEPS = 3
 
@@ -55,6 +59,17 @@ def write_schedule(path, table, mesh, lines):
         file.write("".join(f"  {line}\n" for line in lines) + "}\n")
 
 
+def make_stack(work, layers=8, hidden=16):
+    path = os.path.join(work, "stack.mlir")
+    text, _ = stack.emit(layers=layers, batch=2, sequence=8, hidden=hidden, heads=2)
+    shapes = {name: [int(size) for size in sizes.split("x")] for sizes, name in re.findall(r'tensor<([\dx]+)xf32> \{dist\.parameter = "([^"]*)"', text)}
+    numbers = {name: [0.3 * math.cos(n + len(name)) for n in range(math.prod(shape))] for name, shape in shapes.items()}
+    write_safetensors(os.path.join(work, "stack.safetensors"), "F32", "f", shapes, numbers)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'module attributes {{dist.weights = "stack.safetensors"}} {{\n{text}}}\n')
+    return path
+
+
 class Subject:
     """A model in f64, and rows of data for it."""
 
@@ -62,7 +77,7 @@ class Subject:
         self.model, self.work, self.number = model, work, 0
         self.modules, self.options, self.sharded = MODELS[model]
         self.module = os.path.join(work, "f64.mlir")
-        self.f32 = import_model(model, work)
+        self.f32 = import_model(model, work) if model != "stack" else make_stack(work)
         run("dist-opt", self.f32, "--dist-convert-to-f64", "-o", self.module)
         with open(self.module, encoding="utf-8") as file:
             text = file.read()
@@ -170,6 +185,42 @@ def check_bits(of):
         assert result == first, f"{name} has other bits"
 
 
+def draw_table(source, stages, ranks, microbatches):
+    """A legal table: tasks in an order in which one device might do them all, each on the rank of its stage."""
+    places = [*range(ranks), *(source.randrange(ranks) for _ in range(stages - ranks))]
+    source.shuffle(places)
+    done, rows = {kind: [0] * stages for kind in "FIW"}, [[] for _ in range(ranks)]
+    while True:
+        ready = []
+        for stage in range(stages):
+            limits = {
+                "F": done["F"][stage - 1] if stage else microbatches,
+                "I": min(done["F"][stage], done["I"][stage + 1] if stage + 1 < stages else microbatches),
+                "W": done["I"][stage],
+            }
+            ready += [(kind, stage) for kind, limit in limits.items() if done[kind][stage] < limit]
+        if not ready:
+            return rows
+        kind, stage = source.choice(ready)
+        rows[places[stage]].append(f"{stage}{kind}{done[kind][stage]}")
+        done[kind][stage] += 1
+
+
+def check_random_tables(of, table, stages, ranks, microbatches):
+    """DIST_RANDOM_TABLES of them, 4 unless it is set."""
+    mesh = {"pp": ranks}
+    expected = of.train(microbatches, of.schedule(table, mesh))
+    for seed in range(int(os.environ.get("DIST_RANDOM_TABLES", "4"))):
+        source = random.Random(seed)
+        rows = draw_table(source, stages, ranks, microbatches)
+        text = "".join(",".join(row) + "\n" for row in rows)
+        with open(os.path.join(of.work, "own.csv"), "w", encoding="utf-8") as file:
+            file.write(text)
+        options = [f"--streams={source.choice(('late', 'eager', f'seed={seed}'))}"]
+        options += ["--link=latency=100us,bandwidth=1GB/s"] if source.random() < 0.3 else []
+        assert of.train(microbatches, of.schedule('table "own.csv"', mesh), *options) == expected, f"{options} has other bits\n{text}"
+
+
 def check_table(of):
     mesh = {"pp": 2}
     expected = of.train(4, of.schedule('"1f1b" split', mesh))
@@ -201,6 +252,27 @@ def check_table(of):
     fails([rows[0], ["1F0x", *rows[1][1:]]], "own.csv:2:4")
     fails([rows[0]], "has 1 row, and there are 2 devices")
     fails(rows, "is of 2 devices and 4 microbatches, but 2 devices do 3", microbatches=3)
+
+
+def check_frozen(work):
+    """Weights that are not trained, of which each rank has some columns in memory of its own: forward and backward read
+    them, in tasks of their own."""
+    model, outputs = make_stack(work, layers=4, hidden=256), []
+    for lines in [], ['dist.pipeline "1f1b" over "pp"', 'dist.stages "h.*"', 'dist.shard "h.*.mlp.c_fc" column over "tp"']:
+        step, bundle, schedule, folder = (os.path.join(work, name) for name in ("step.mlir", "step.dist", "schedule.mlir", f"out{len(lines)}"))
+        with open(schedule, "w", encoding="utf-8") as file:
+            file.write('dist.mesh @m ["pp" = 2, "tp" = 2]\ndist.schedule @s on @m {\n' + "\n".join(lines) + "\n}\n")
+        train = "--dist-train-step=optimizer=sgd loss=mse of=y accumulate=3 parameters=h.**.bias"
+        run("dist-opt", model, *([f"--dist-apply-schedule=file={schedule}"] if lines else []), train, "-o", step)
+        run("dist-compile", step, "-o", bundle)
+        run("dist-exec", bundle, "--weights", os.path.join(work, "stack.safetensors"), "--random=1", "--repeat=2", f"--output={folder}")
+        outputs.append({name: npy.read(os.path.join(folder, name))[2] for name in os.listdir(folder)})
+    one, other = outputs
+    assert one.keys() == other.keys() and len(one) > 4, one.keys() ^ other.keys()
+    for name, want in one.items():
+        most = max(map(abs, want))
+        worst = max(abs(a - b) for a, b in zip(other[name], want, strict=True))
+        assert worst <= 1e-5 * most, f"{name} differs by {worst}, of at most {most}"
 
 
 def check_plan(of):
@@ -353,6 +425,14 @@ def main():
             ("bert", '"1f1b"', 2, {"pp": 2}),
             ("mixtral", '"1f1b"', 2, {"pp": 2}),
             ("unet", '"1f1b"', 4, {"pp": 5}),
+            ("stack", '"1f1b"', 8, {"pp": 8}),
+            ("stack", '"1f1b"', 3, {"pp": 4, "tp": 2}),
+            ("stack", '"gpipe"', 1, {"pp": 8}),
+            ("stack", '"interleaved"', 3, {"pp": 4}),
+            ("stack", '"interleaved"', 8, {"pp": 2}),
+            ("stack", '"zb_h1"', 8, {"pp": 4}),
+            ("stack", '"zb_v"', 3, {"pp": 4}),
+            ("stack", '"zb_v"', 8, {"pp": 4}),
         ]:
             name = "_".join(["equal", model, table.strip('"'), str(microbatches), *(f"{axis}{size}" for axis, size in mesh.items())])
             if table == '"interleaved"':
@@ -379,7 +459,10 @@ def main():
         cases["sharded_zero_tp"] = lambda: sharded({"dp": 2, "tp": 2}, [data, *subject("gpt2").sharded], adamw + ",zero=dp")
         cases["sharded_checkpoint"] = lambda: sharded({}, ['dist.checkpoint "transformer.h.*"'])
         cases["bits"] = lambda: check_bits(subject("gpt2"))
+        cases["random_tables_gpt2"] = lambda: check_random_tables(subject("gpt2"), '"1f1b" split', 2, 2, 5)
+        cases["random_tables_t5"] = lambda: check_random_tables(subject("t5"), '"interleaved" chunks 2 split', 4, 2, 3)
         cases["table"] = lambda: check_table(subject("gpt2"))
+        cases["frozen"] = lambda: check_frozen(tempfile.mkdtemp(dir=work))
         cases["plan"] = lambda: check_plan(subject("gpt2"))
         cases["faults"] = lambda: check_faults(subject("gpt2"))
         cases["trace"] = lambda: check_trace(subject("gpt2"))
