@@ -345,7 +345,7 @@ struct EndTasks {
   std::shared_ptr<TaskRunner> &tasks;
   Backend &backend;
   ~EndTasks() {
-    if (backend.failed())
+    if (tasks && backend.failed())
       new std::shared_ptr<TaskRunner>(std::move(tasks));
     tasks.reset();
   }
